@@ -95,7 +95,7 @@ def step_of(torch: Any, name: str, how: str) -> Callable[[], Any]:
 def counts(name: str, how: str) -> dict[str, float]:
     """By what is counted: how often in a step, once a few have passed."""
     import tiny_torch as torch
-    from tiny_torch.devices import LIBRARIES
+    from tiny_torch.base.devices import LIBRARIES
 
     asked = ctypes.CDLL(str(LIBRARIES / "cuda_emulated.so")).tiny_torch_emulator_calls
     asked.restype = ctypes.c_uint64

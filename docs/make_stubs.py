@@ -2,8 +2,9 @@
 
 python docs/make_stubs.py    # after an edit of public names; tests/compat/test_types.py says when
 
-tiny_torch/_core.pyi is the C++ module's. tiny_torch/_published.pyi tells what functions/methods.py
-attaches to Tensor, and the names that __init__.py adds to the package in a loop.
+tiny_torch/_core.pyi is the C++ module's. tiny_torch/functions/_published.pyi tells what
+functions/methods.py attaches to Tensor, and the names that __init__.py adds in a loop. Beside a
+module of layers, its classes with the constructors that `Layer` makes of functions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import tiny_torch
-from tiny_torch import Tensor, _core
+from tiny_torch import Tensor, _core, nn
 from tiny_torch.functions import methods
 
 PACKAGE = Path(tiny_torch.__file__).parent
@@ -29,10 +30,11 @@ HEAD = '"""{what} Written by docs/make_stubs.py."""\n'
 ANSWERS = {
     "wrap": "Tensor", "default_generator": "Generator",
     **dict.fromkeys(("get_default_dtype", "promote_types", "result_type"), "dtype"),
-    **dict.fromkeys(("can_cast", "fits", "is_grad_enabled", "is_result_shape",
+    **dict.fromkeys(("can_cast", "fits", "is_grad_enabled", "is_pair", "is_result_shape",
                      "requires_grad"), "_bool"),
     **dict.fromkeys(("get_num_threads", "next_stamp", "wrap_dim"), "int"),
-    **dict.fromkeys(("check_tensor", "check_tensors", "set_default_dtype"), "None"),
+    **dict.fromkeys(("check_tensor", "check_tensors", "require_float",
+                     "set_default_dtype"), "None"),
     "type_name": "str",
 }  # fmt: skip
 OPERANDS = {"unary": 0, "reduce": 0, "binary": 1, "ternary": 2}
@@ -57,8 +59,8 @@ def core() -> Iterator[str]:
     yield HEAD.format(what="The C++ module, by its own account.")
     yield "from builtins import bool as _bool  # `bool` is a dtype here"
     yield "from typing import Any, SupportsIndex, overload\n"
-    yield "from tiny_torch.devices import device as _device"
-    yield "from tiny_torch.size import Size"
+    yield "from tiny_torch.base.devices import device as _device"
+    yield "from tiny_torch.base.size import Size"
     yield "from tiny_torch.tensor import Tensor\n"
     yield "_dtype = dtype  # where a class has a field of that name"
     for name, value in sorted(vars(_core).items()):
@@ -216,6 +218,21 @@ class Published:
         self.imports.add(f"from {home[0]} import {home[1]} as _{home[1]}")
         return f"_{home[1]}"
 
+    def layers(self, module: ModuleType) -> str:
+        """The classes of a module of nn, those that `Layer` makes among them."""
+        text = []
+        for kind in vars(module).values():
+            if not inspect.isclass(kind) or kind.__module__ != module.__name__:
+                continue
+            bases = [self.kind(base) if base.__module__ != kind.__module__ else base.__name__
+                     for base in kind.__bases__]  # fmt: skip
+            text.append(f"\nclass {kind.__name__}({', '.join(bases)}):")
+            members = {n: m for n, m in vars(kind).items() if inspect.isfunction(m)}
+            text += [f"    {line}" for name, member in members.items()
+                     for line in self.definition(name, member, "self")] or ["    ..."]  # fmt: skip
+        head = HEAD.format(what=f"Layers of {Path(module.__file__ or '').name}.")
+        return "\n".join([head, *sorted(self.imports), f"\n__all__ = {module.__all__}", *text, ""])
+
 
 def default(value: Any) -> str:
     plain = value is None or isinstance(value, bool | int | str) or value in (0.5, 1.0)
@@ -252,7 +269,11 @@ def defined_in(module: ModuleType) -> frozenset[str]:
 def home_of(value: Any, *names: str) -> tuple[str, str] | None:
     """(module, name) of the package where a value is defined under one of the names."""
     for path, module in sorted(sys.modules.items()):
-        if path.startswith("tiny_torch.") and str(getattr(module, "__file__", "")).endswith(".py"):
+        if (
+            not path.startswith("tiny_torch.") or path != module.__name__
+        ):  # an alias of another path
+            continue
+        if str(getattr(module, "__file__", "")).endswith(".py"):
             for name in names:
                 if vars(module).get(name) is value and name in defined_in(module):
                     return path, name
@@ -260,10 +281,20 @@ def home_of(value: Any, *names: str) -> tuple[str, str] | None:
 
 
 def pages() -> dict[Path, str]:
+    made = {sys.modules[kind.__module__] for kind in vars(nn).values() if is_made(kind)}
     return {
         PACKAGE / "_core.pyi": "\n".join(core()) + "\n",
-        PACKAGE / "_published.pyi": Published().page(),
+        PACKAGE / "functions" / "_published.pyi": Published().page(),
+        **{Path(m.__file__ or "").with_suffix(".pyi"): Published().layers(m) for m in made},
     }
+
+
+def is_made(kind: Any) -> bool:
+    """True if `Layer` made the constructor of a class."""
+    return (
+        isinstance(kind, type)
+        and " for " in vars(kind).get("__init__", is_made).__code__.co_filename
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ os.environ.setdefault("TINY_TORCH_CUDA", "off")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These need PyTorch or mypy, and hold no tests.
-collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]
+collect_ignore_glob = ["sweep*", "cases/docstring_examples.py", "scripts/*", "typed.py"]
 
 
 # Comparisons with PyTorch are left out where it is missing, not skipped: a skip means something.
@@ -120,7 +120,7 @@ def compiled(tmp_path_factory):
 @pytest.fixture(scope="session")
 def twin(compiled):
     """The library of the device `twin` (twin.cpp), which is there from now on."""
-    from tiny_torch import devices
+    from tiny_torch.base import devices
 
     library = compiled("twin", Path(__file__).with_name("twin.cpp").read_text())
     if "twin" not in devices.TYPES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from tiny_torch import devices
+from tiny_torch.base import devices
 
 _library = ctypes.CDLL(str(devices.LIBRARIES / "cuda_emulated.so"))
 _library.tiny_torch_emulator_calls.restype = ctypes.c_uint64

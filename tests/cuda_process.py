@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tiny_torch import devices
+from tiny_torch.base import devices
 
 SECONDS = 300
 

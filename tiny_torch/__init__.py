@@ -30,7 +30,7 @@ except ImportError:
         "tiny_torch's C++ extension is not built: in the clone, `pip install -e .` builds it"
     ) from None
 
-from tiny_torch import autograd, creation, devices, dtypes, from_data, layouts, random, return_types
+from tiny_torch import autograd
 from tiny_torch._core import (
     dtype,
     get_default_dtype,
@@ -46,22 +46,39 @@ from tiny_torch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tiny_torch.base import devices, dtypes, layouts, return_types, version
+from tiny_torch.base.devices import device
+from tiny_torch.base.size import Size
+from tiny_torch.base.version import __version__
 from tiny_torch.compat import switches, tensor_types
-from tiny_torch.devices import device
 from tiny_torch.functions import methods
-from tiny_torch.random import Generator
-from tiny_torch.size import Size
+from tiny_torch.functions.random import generator as random
+from tiny_torch.functions.random.generator import Generator
 from tiny_torch.tensor import Tensor
-from tiny_torch.version import __version__
 
 newaxis = None
 
 if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when it is asked for
-    from tiny_torch import distributions, export, func, onnx, profiler, testing
-    from tiny_torch._published import *
-    from tiny_torch.compat.standins import _dynamo, _inductor, compiler, distributed, fx, hub, jit
+    from tiny_torch import distributions, export, func
+    from tiny_torch.compat import backends, cpu
+    from tiny_torch.compat.standins import (
+        _dynamo,
+        _inductor,
+        compiler,
+        distributed,
+        fx,
+        hub,
+        jit,
+        types,
+    )
     from tiny_torch.compat.standins.compiler import compile
+    from tiny_torch.exchange import safetensors
+    from tiny_torch.export import onnx
     from tiny_torch.func import vmap
+    from tiny_torch.functions._published import *
+    from tiny_torch.tools import profiler
+    from tiny_torch.utils import testing
+    from tiny_torch.vision import datasets, models, transforms
 
 
 for _module in (
@@ -92,28 +109,17 @@ def as_torch() -> Any:
 
 
 # These build on the names above.
-from tiny_torch import (
-    accelerator,
-    amp,
-    backends,
-    cpu,
-    cuda,
-    linalg,
-    multiprocessing,
-    nn,
-    optim,
-    serialization,
-    special,
-    types,
-    utils,
-    version,
-)
+from tiny_torch import amp, cuda, nn, optim, utils
 from tiny_torch.amp import GradScaler, autocast
 from tiny_torch.amp import state as _autocast_state
 from tiny_torch.compat import absent, paths, twins
-from tiny_torch.cuda import OutOfMemoryError
+from tiny_torch.cuda import OutOfMemoryError, accelerator
 from tiny_torch.cuda import amp as _cuda_amp  # so that torch.cuda.amp is there
-from tiny_torch.serialization import load, save
+from tiny_torch.exchange import serialization
+from tiny_torch.exchange.serialization import load, save
+from tiny_torch.functions import torch_linalg as linalg
+from tiny_torch.functions import torch_special as special
+from tiny_torch.utils import multiprocessing
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
 globals().update(methods.publish(__name__, _autocast_state.FUNCTIONS))

@@ -29,12 +29,16 @@ COMMANDS = {
         "runs a PyTorch script, or -m module, on tiny_torch",
     ),
     "check": ("compat.check", "PATH…", "what scripts use of PyTorch that is not here"),
-    "profile": ("profiler.command", "script.py", "where its time and memory go, as an HTML page"),
+    "profile": (
+        "tools.profiler.command",
+        "script.py",
+        "an HTML page of its time and memory",
+    ),
     "explain": ("utils.explaining.command", "FILE:LINE", "the way of its ops, down to the kernels"),
-    "apps": ("_apps", "[NAME args…]", "lists the example trainings, or runs one"),
+    "apps": ("tools.apps", "[NAME args…]", "lists the example trainings, or runs one"),
     "homework": ("homework.command", "list | …", "tasks, and the check of what you wrote"),
     "to-c": ("export.command", "FILE …", "a saved model as one file of C"),
-    "where": ("_where", "NAME", "the files and lines behind a name such as exp"),
+    "where": ("tools.where", "NAME", "the files and lines behind a name such as exp"),
 }
 
 

@@ -7,9 +7,9 @@ An array is a flat buffer, and four facts about how to look at it: ``shape``, ``
 
 So to transpose is to swap two strides, to take every second row is to double one, to broadcast is
 to set one to 0: such *views* move no data, they only change the four facts. The layout logic is
-plain Python; the parts of it that are functions of tuples stand in ``_reference/layout.py``. NumPy
-holds the flat buffers, and evaluates formulas (``_reference/formulas.py``) on flat runs of
-elements; its own shapes and strides are not used.
+plain Python; the parts of it that are functions of tuples stand in ``base/reference/layout.py``.
+NumPy holds the flat buffers, and evaluates formulas (``base/reference/formulas.py``) on flat runs
+of elements; its own shapes and strides are not used.
 
 The same names, arguments and errors as NDArray and ``_core``; what is here is listed in METHODS.
 Not here: speed, random numbers, fused kernels, optimisers' loops in one call.
@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch._reference import compute, formulas, indexing, layout
-from tiny_torch._reference.compute import (
+from tiny_torch.base.reference import compute, formulas, indexing, layout
+from tiny_torch.base.reference.compute import (
     check_overlap,
     check_writable,
     elements,
@@ -38,8 +38,8 @@ from tiny_torch._reference.compute import (
     operand_of,
     same_elements,
 )
-from tiny_torch._reference.formulas import REDUCTIONS, numpy_type
-from tiny_torch._reference.layout import (
+from tiny_torch.base.reference.formulas import REDUCTIONS, numpy_type
+from tiny_torch.base.reference.layout import (
     broadcast_shapes,
     checked_int,
     contiguous_strides,

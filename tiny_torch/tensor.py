@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_bool, counted_dim
-from tiny_torch.devices import DEVICES
-from tiny_torch.modes import INFERENCE, NO_GRAD, modes
-from tiny_torch.size import Size
+from tiny_torch.base.arguments import check_bool, counted_dim
+from tiny_torch.base.devices import DEVICES
+from tiny_torch.base.modes import INFERENCE, NO_GRAD, modes
+from tiny_torch.base.size import Size
 
 wrap = _core.wrap  # (array, edge=None, cls=Tensor): the one way by which an array becomes a tensor
 INFERENCE_STAMP = _core.inference_stamp
 
 
 if TYPE_CHECKING:  # TensorBase, and what functions/methods.py attaches
-    from tiny_torch._published import TensorMethods as TensorBase
+    from tiny_torch.functions._published import TensorMethods as TensorBase
 else:
     TensorBase = _core.TensorBase
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import tiny_torch
-from tiny_torch import _where
 from tiny_torch.autograd.graph import Op
+from tiny_torch.tools import where
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))
 
-from api_names import NAMESPACES  # noqa: E402
+from cases.api_names import NAMESPACES  # noqa: E402
 
 MODULES = ["tiny_torch"] + [f"tiny_torch.{name}" for name in (
     "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim",
@@ -79,13 +79,13 @@ def op_of(entry: Entry, full: str) -> str | None:
     """Where the op stands, as path:line, that a function is for."""
     if full.rpartition(".")[0] not in ("tiny_torch", "tiny_torch.nn.functional"):
         return None
-    ops = _where.reached(full, entry.value, Op) if inspect.isroutine(entry.value) else []
+    ops = where.reached(full, entry.value, Op) if inspect.isroutine(entry.value) else []
     return place_of(ops[0]) if ops else None
 
 
 def place_of(value: Any) -> str | None:
     """Where it is written, as path:line."""
-    found = _where.place(value)
+    found = where.place(value)
     return f"{found[0].relative_to(ROOT)}:{found[1]}" if found else None
 
 

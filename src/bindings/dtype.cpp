@@ -4,6 +4,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/type_name.h"
 
 namespace tt::py {
 
@@ -11,7 +12,7 @@ namespace {
 
 struct DTypeObject {
   PyObject_HEAD DType dtype;
-  PyObject *name, *text, *itemsize;
+  PyObject *name, *text, *itemsize, *scalar_type, *cpp_name;
   char is_floating_point, is_complex, is_signed;
 };
 
@@ -28,6 +29,8 @@ PyObject* to_real(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
 PyMemberDef members[] = {
     {"name", T_OBJECT, offsetof(DTypeObject, name), READONLY, nullptr},
+    {"scalar_type", T_OBJECT, offsetof(DTypeObject, scalar_type), READONLY, "\"Long\" for int64"},
+    {"cpp_name", T_OBJECT, offsetof(DTypeObject, cpp_name), READONLY, "\"long int\" for int64"},
     {"itemsize", T_OBJECT, offsetof(DTypeObject, itemsize), READONLY, "bytes of an element"},
     {"is_floating_point", T_BOOL, offsetof(DTypeObject, is_floating_point), READONLY, nullptr},
     {"is_complex", T_BOOL, offsetof(DTypeObject, is_complex), READONLY, nullptr},
@@ -63,6 +66,8 @@ void add_dtypes(PyObject* module) {
     self->dtype = dtype;
     self->name = PyUnicode_InternFromString(name(dtype));
     self->text = PyUnicode_FromFormat("torch.%s", name(dtype));
+    self->scalar_type = PyUnicode_InternFromString(tt::type_name(dtype));
+    self->cpp_name = PyUnicode_InternFromString(tt::cpp_name(dtype));
     self->itemsize = PyLong_FromSize_t(itemsize(dtype));
     self->is_floating_point = is_floating(dtype);
     self->is_complex = false;

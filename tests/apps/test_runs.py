@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tiny_torch
-from tiny_torch import _apps
+from tiny_torch.tools import apps as _apps
 
 # Tiny runs: an app -> the options that make its epochs short.
 TINY: dict[str, list[str]] = {

@@ -9,7 +9,7 @@ import pytest
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.autograd import set_detect_anomaly
-from tiny_torch.modes import WATCHED, modes, thread
+from tiny_torch.base.modes import WATCHED, modes, thread
 from tiny_torch.nn import functional as F
 from tiny_torch.utils.checkpoint import checkpoint
 

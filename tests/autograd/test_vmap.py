@@ -3,8 +3,8 @@
 import ast
 
 import pytest
-from all_cases import CASES as OPS
-from argument_calls import Package, changed, tensors
+from cases.all_cases import CASES as OPS
+from cases.argument_calls import Package, changed, tensors
 from helpers import CONTIGUOUS, compare, operands, outcome
 
 import tiny_torch

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 import pytest
-from interop_cases import FACTS
+from cases.interop_cases import FACTS
 
 import tiny_torch
 

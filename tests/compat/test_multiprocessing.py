@@ -9,9 +9,9 @@ import tempfile
 import time
 
 import pytest
+import tiny_torch.multiprocessing as mp
 
 import tiny_torch
-import tiny_torch.multiprocessing as mp
 
 
 def package(name):

@@ -20,9 +20,9 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.amp import state as amp
 from tiny_torch.autograd import record
-from tiny_torch.devices import default
+from tiny_torch.base.devices import default
+from tiny_torch.base.modes import modes, thread
 from tiny_torch.functions.nn.attention import _allowed
-from tiny_torch.modes import modes, thread
 from tiny_torch.nn.utils import parametrize
 from tiny_torch.utils.checkpoint import calls, checkpoint, selective  # noqa: F401
 from tiny_torch.utils.memory.recording import Recording

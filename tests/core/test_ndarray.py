@@ -11,9 +11,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from ndarray_cases import (
+from cases.ndarray_cases import (
     BOTH,
     DTYPES,
     ERRORS,
@@ -26,8 +24,11 @@ from ndarray_cases import (
     geometry,
     values_of,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tiny_torch import _core, devices, reference
+from tiny_torch import _core, reference
+from tiny_torch.base import devices
 
 # ------------------------------------------------------------------------------------------ views
 SIZES = st.integers(0, 4)

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ndarray_cases import (
+from cases.ndarray_cases import (
     ARITY,
     BOTH,
     DTYPES,
@@ -20,7 +20,7 @@ from ndarray_cases import (
 )
 
 from tiny_torch import _core
-from tiny_torch._reference import formulas
+from tiny_torch.base.reference import formulas
 
 
 def test_the_tables_are_those_of_ops_def():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 
 import pytest
+from tiny_torch.backends import cpu
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.backends import cpu
 
 SOFTMAX = """
 #include <cmath>

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from all_cases import CASES
+from cases.all_cases import CASES
+from cases.op_cases import SHAPES
 from helpers import CONTIGUOUS, array_of, by_name, gradients, operands, outcome
-from op_cases import SHAPES
 
 import tiny_torch as torch
 from tiny_torch import nn
@@ -226,7 +226,7 @@ def test_threads_launch_at_once():
 
 
 def test_a_device_that_cannot_be_registered(compiled, twin):
-    from tiny_torch import devices
+    from tiny_torch.base import devices
 
     empty = compiled("empty", "int nothing = 0;")
     with pytest.raises(RuntimeError, match="has no TT_DEVICE"):

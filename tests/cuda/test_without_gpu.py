@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tiny_torch import devices
+from tiny_torch.base import devices
 
 SCRIPT = """
 import tiny_torch as torch

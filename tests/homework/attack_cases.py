@@ -15,7 +15,7 @@ def strides(body, above=""):
     return "1.1", f"{above}\ndef contiguous_strides(shape):\n    {body}\n"
 
 
-OURS = "__import__('tiny_torch._reference.layout', fromlist=['x']).contiguous_strides"
+OURS = "__import__('tiny_torch.base.reference.layout', fromlist=['x']).contiguous_strides"
 ATTACKS = {
     # ---- what Python evaluates or knows: for a task without the framework
     "annotations": strides(
@@ -57,16 +57,16 @@ ATTACKS = {
         f" ({OURS}, 0)))",
     ),
     "logging's configuration": strides(
-        "return c.configure_custom({'()': 'tiny_torch._reference.layout.contiguous_strides',"
+        "return c.configure_custom({'()': 'tiny_torch.base.reference.layout.contiguous_strides',"
         " 'shape': shape})",
         "import logging.config\nc = logging.config.BaseConfigurator({})",
     ),
     "pkgutil": strides(
-        "return pkgutil.resolve_name('tiny_torch._reference.layout:contiguous_strides')(shape)",
+        "return pkgutil.resolve_name('tiny_torch.base.reference.layout:contiguous_strides')(shape)",
         "import pkgutil",
     ),
     "entry points": strides(
-        "return EntryPoint('x', 'tiny_torch._reference.layout:contiguous_strides', 'x').load()("
+        "return EntryPoint('x', 'tiny_torch.base.reference.layout:contiguous_strides', 'x').load()("
         "shape)",
         "from importlib.metadata import EntryPoint",
     ),
@@ -74,7 +74,7 @@ ATTACKS = {
         "return __import__('x').contiguous_strides(shape)",
         "import sys, importlib.util\nclass F:\n    def find_spec(self, *_):\n"
         "        return importlib.util.spec_from_file_location('x',"
-        f" {str(SOURCES / '_reference/layout.py')!r})\nsys.meta_path.insert(0, F())",
+        f" {str(SOURCES / 'base/reference/layout.py')!r})\nsys.meta_path.insert(0, F())",
     ),
     "numpy's strides": strides(
         "import numpy as np\n    return tuple(np.empty(shape, np.int8).strides)"

@@ -29,7 +29,9 @@ def test_a_students_way(homework, tmp_path):
     assert "trains on: 1.1" in homework("use", "1.1")[1]
     code, text = homework("status")
     assert text.startswith("5 of ")
-    assert " yours | tiny_torch._reference.layout:contiguous_strides" in text and "2 hints" in text
+    assert (
+        " yours | tiny_torch.base.reference.layout:contiguous_strides" in text and "2 hints" in text
+    )
     path.write_text(STRIDES + "\n# changed")
     text = homework("status")[1]
     assert " yours" not in text and "changed since it passed" in text

@@ -21,7 +21,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux
 
 def failure_of(text: str, task=STRIDES, free: bool = True):
     """`free`: the rules for a file are not asked, only what its process can do."""
-    verdict = check(task, text, 0, "tiny_torch.arguments" if free else "")
+    verdict = check(task, text, 0, "tiny_torch.base.arguments" if free else "")
     assert verdict.failure is not None
     return verdict.failure
 
@@ -53,7 +53,7 @@ def test_the_first_failing_case_is_told():
 
 RULES = {
     "import os": "line 1: imports os",
-    "from tiny_torch._reference.layout import contiguous_strides": "line 1: imports tiny_torch",
+    "from tiny_torch.base.reference.layout import contiguous_strides": "line 1: imports tiny_torch",
     "x = open('answers')": "line 1: `open` is not for a solution",
     "x = eval('1')": "line 1: `eval` is not for a solution",
     "x = (1).__class__.__bases__": "line 1: `.__bases__` looks into the interpreter",
@@ -129,7 +129,7 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
         "raised", "PermissionError",
     ),
     "reads our solution": (
-        "import inspect; from tiny_torch._reference import layout;"
+        "import inspect; from tiny_torch.base.reference import layout;"
         "return inspect.getsource(layout.packed)", "raised", "OSError",
     ),
     "changes the cases": (
@@ -155,7 +155,7 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
         "        except OSError: pass", "crash", "no answer: no value",
     ),
     "calls the framework's": (
-        "from tiny_torch._reference import layout; return layout.contiguous_strides(shape)",
+        "from tiny_torch.base.reference import layout; return layout.contiguous_strides(shape)",
         "raised", "RecursionError",
     ),
 }  # fmt: skip

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import itertools
 
-import gradient_cases
 import pytest
-from all_cases import CASES
+from cases import gradient_cases
+from cases.all_cases import CASES
+from cases.op_cases import SHAPES
 from helpers import CONTIGUOUS, by_name, compare, is_float, operands, outcome
-from op_cases import SHAPES
 
 import tiny_torch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tiny_torch as torch
-from tiny_torch import _where
+from tiny_torch.tools import where as _where
 
 # What the lines for a name say, in this order: the label's beginning, and what stands at the place.
 WAYS = {

@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 import pytest
+from tiny_torch.profiler import command, report
+from tiny_torch.profiler.limits import Limits
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.profiler import command, report
-from tiny_torch.profiler.limits import Limits
 
 SCRIPT = """\
 import os, sys

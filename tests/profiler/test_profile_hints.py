@@ -6,14 +6,14 @@ import re
 import time
 
 import pytest
-
-import tiny_torch as torch
-from tiny_torch import nn
-from tiny_torch.nn import functional as F
 from tiny_torch.profiler import hints
 from tiny_torch.profiler.command import Watch
 from tiny_torch.profiler.limits import Limits
 from tiny_torch.profiler.peak import peak_of
+
+import tiny_torch as torch
+from tiny_torch import nn
+from tiny_torch.nn import functional as F
 from tiny_torch.utils.data import DataLoader, Dataset
 
 LIMITS = Limits(2e11, 3e10)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-
-import tiny_torch as torch
-from tiny_torch import nn
-from tiny_torch.nn import functional as F
 from tiny_torch.profiler import limits as limits_module
 from tiny_torch.profiler.command import Watch
 from tiny_torch.profiler.limits import Limits, cache_file, limits
 from tiny_torch.profiler.peak import ACTIVATIONS, peak_of
 from tiny_torch.profiler.totals import BACKWARDS, ENGINE, FORWARD, OPTIMIZERS, PYTHON
+
+import tiny_torch as torch
+from tiny_torch import nn
+from tiny_torch.nn import functional as F
 
 LIMITS = Limits(1e9, 1e9)
 

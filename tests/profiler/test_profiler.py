@@ -6,12 +6,12 @@ import threading
 import warnings
 
 import pytest
+from tiny_torch.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 
 import tiny_torch as torch
 from tiny_torch import nn, optim
-from tiny_torch.modes import modes
+from tiny_torch.base.modes import modes
 from tiny_torch.nn import functional as F
-from tiny_torch.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 
 
 def names(prof, *without):

@@ -7,9 +7,9 @@ import re
 import textwrap
 
 import pytest
+from tiny_torch.profiler import profiler as ours
 
 import tiny_torch as torch
-from tiny_torch.profiler import profiler as ours
 
 theirs = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

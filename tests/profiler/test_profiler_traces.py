@@ -7,10 +7,10 @@ import json
 import os
 
 import pytest
+from tiny_torch.profiler import profile, record_function, schedule, tensorboard_trace_handler
 
 import tiny_torch as torch
 from tiny_torch import nn
-from tiny_torch.profiler import profile, record_function, schedule, tensorboard_trace_handler
 
 
 def profiled(**options):

@@ -15,12 +15,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from archives import loaded, packed, plain, saved
+from cases.archives import loaded, packed, plain, saved
 
 import tiny_torch as torch
 from tiny_torch import serialization
-from tiny_torch._serialization import archive as archives
-from tiny_torch._serialization import pickler as pickling
+from tiny_torch.exchange import archive as archives
+from tiny_torch.exchange import pickler as pickling
 
 
 def example(lib):

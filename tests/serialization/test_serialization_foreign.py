@@ -10,11 +10,11 @@ import warnings
 from collections import OrderedDict
 
 import pytest
-from archives import CLEAR, loaded, plain, saved
+from cases.archives import CLEAR, loaded, plain, saved
 from test_serialization import example
 
 import tiny_torch as torch
-from tiny_torch._serialization import legacy
+from tiny_torch.exchange import legacy
 
 OLD = {"_use_new_zipfile_serialization": False}
 

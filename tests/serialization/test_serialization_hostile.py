@@ -8,11 +8,11 @@ import zipfile
 
 import numpy as np
 import pytest
-from archives import CLEAR, loaded, packed, plain, saved
+from cases.archives import CLEAR, loaded, packed, plain, saved
 
 import tiny_torch as torch
 from tiny_torch import serialization
-from tiny_torch._serialization.unpickler import Allowed, Unpickler
+from tiny_torch.exchange.unpickler import Allowed, Unpickler
 
 # ---- damage ----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tiny_torch
-from tiny_torch._serialization.trusting import unpickled
+from tiny_torch.exchange.trusting import unpickled
 
 
 def saved(torch, value, **options):

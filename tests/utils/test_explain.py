@@ -10,7 +10,7 @@ import pytest
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.autograd.record import ORDINARY
-from tiny_torch.modes import modes
+from tiny_torch.base.modes import modes
 from tiny_torch.nn import functional as F
 from tiny_torch.utils import explain
 from tiny_torch.utils.explaining import steps

@@ -7,11 +7,11 @@ import tarfile
 import numpy as np
 import pytest
 from image_files import cifar_files, digits, idx, md5, mnist_files, python2_pickle, tar, write
+from tiny_torch.datasets import download, numpy_pickle
+from tiny_torch.datasets.idx import read_idx
 
 import tiny_torch as torch
 from tiny_torch import datasets
-from tiny_torch.datasets import download, numpy_pickle
-from tiny_torch.datasets.idx import read_idx
 from tiny_torch.utils.data import DataLoader
 
 

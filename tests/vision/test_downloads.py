@@ -4,9 +4,9 @@ import os
 
 import pytest
 from image_files import cifar_files, md5, mnist_files, serving, tar
+from tiny_torch.datasets import download
 
 from tiny_torch import datasets
-from tiny_torch.datasets import download
 
 DATA = bytes(range(256)) * 40
 

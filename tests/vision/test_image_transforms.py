@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from tiny_torch.transforms import functional as F
+from tiny_torch.transforms import v2
 from transform_cases import CASES
 
 import tiny_torch as torch
 from tiny_torch import datasets, transforms
-from tiny_torch.transforms import functional as F
-from tiny_torch.transforms import v2
 
 IMAGE = (torch.arange(126) * 37 % 251).to(torch.uint8).view(3, 6, 7)
 

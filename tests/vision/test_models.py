@@ -4,10 +4,10 @@ import zlib
 
 import numpy as np
 import pytest
+from tiny_torch.models.vision_transformer import VisionTransformer
 
 import tiny_torch as torch
 from tiny_torch import models
-from tiny_torch.models.vision_transformer import VisionTransformer
 
 # model, tensors and elements of the state_dict of torchvision 0.29, CRC-32 of its keys and shapes
 SHAPES = [

@@ -13,9 +13,9 @@ import numpy as np
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.amp import state
-from tiny_torch.arguments import wrong_kind
-from tiny_torch.devices import device
-from tiny_torch.modes import Scope
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.devices import device
+from tiny_torch.base.modes import Scope
 from tiny_torch.tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]

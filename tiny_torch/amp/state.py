@@ -21,10 +21,10 @@ from tiny_torch.amp.policies import (
     WIDEST,
     name_in_table,
 )
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode, place_on_stack
-from tiny_torch.devices import device
-from tiny_torch.modes import NO_GRAD, modes
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.devices import device
+from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor
 
 DEFAULTS = {"cpu": _core.bfloat16, "cuda": _core.float16, "cuda-emulated": _core.float16}

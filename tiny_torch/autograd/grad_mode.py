@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_bool
-from tiny_torch.modes import INFERENCE, NO_GRAD, Scope, modes
+from tiny_torch.base.arguments import check_bool
+from tiny_torch.base.modes import INFERENCE, NO_GRAD, Scope, modes
 
 C = TypeVar("C", bound=Callable)
 new = _core.ModeScope.__new__

@@ -8,12 +8,14 @@ from typing import Any
 from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.graph import GradientEdge, Op, edge_of, source_of
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.tensor import Tensor, wrap
 
 
 class Rows(Op):
     """Tensors of one shape and dtype as the rows of one."""
+
+    node_name = "StackBackward0"
 
     @staticmethod
     def forward(*rows):

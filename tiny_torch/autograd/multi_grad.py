@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.hooks import RemovableHandle
-from tiny_torch.modes import thread
+from tiny_torch.base.hooks import RemovableHandle
+from tiny_torch.base.modes import thread
 
 
 class MultiHandle(RemovableHandle):

@@ -16,7 +16,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import IN_PLACE, VIEW, OpMode
 from tiny_torch.autograd.places import ModulePaths, Place
-from tiny_torch.modes import thread
+from tiny_torch.base.modes import thread
 
 NAN, INF = "nan", "inf"
 

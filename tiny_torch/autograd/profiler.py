@@ -28,7 +28,7 @@ from tiny_torch.autograd.record import (
     stop_record,
     watch_modules,
 )
-from tiny_torch.modes import RECORDED, Scope, modes
+from tiny_torch.base.modes import RECORDED, Scope, modes
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 

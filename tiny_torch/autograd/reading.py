@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.autograd.op_mode import OpMode
-from tiny_torch.modes import modes
+from tiny_torch.base.modes import modes
 from tiny_torch.tensor import Tensor
 
 # By which a tensor becomes Python's numbers.

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import run
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base.dtypes import HALVES
 
 NDArray = _core.NDArray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.tensor import Tensor, wrap
 
 

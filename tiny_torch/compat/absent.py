@@ -53,6 +53,7 @@ OF_TORCHVISION = ("datasets", "models", "transforms")
 
 def public_name(module: str) -> str:
     """PyTorch's or torchvision's name of a module of ours."""
+    module = paths.public_path(module)
     name = module.removeprefix("tiny_torch.")
     if name.partition(".")[0] in OF_TORCHVISION:
         return f"torchvision.{name}"

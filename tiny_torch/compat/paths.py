@@ -7,8 +7,9 @@ core: what stands in ROOMS, and whatever has one of the names, is loaded by the 
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -16,19 +17,41 @@ from typing import Any
 
 STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
 ROOMS = {
-    "": "distributions export func onnx profiler testing",
+    "": "backends cpu datasets distributions export func models onnx profiler safetensors testing"
+    " transforms",
     "autograd": "profiler profiler_util",
     "utils": "_pytree checkpoint data deterministic hooks images memory monitor viz",
+}
+# Whole modules, with what is in them: PyTorch's path, and where it is here.
+HOMES = {
+    "accelerator": "cuda.accelerator",
+    "backends": "compat.backends",
+    "cpu": "compat.cpu",
+    "datasets": "vision.datasets",  # torchvision's
+    "linalg": "functions.torch_linalg",
+    "models": "vision.models",
+    "multiprocessing": "utils.multiprocessing",
+    "onnx": "export.onnx",
+    "profiler": "tools.profiler",
+    "random": "functions.random.generator",
+    "return_types": "base.return_types",
+    "safetensors": "exchange.safetensors",
+    "serialization": "exchange.serialization",
+    "special": "functions.torch_special",
+    "storage": "functions.storage",
+    "testing": "utils.testing",
+    "transforms": "vision.transforms",
+    "version": "base.version",
 }
 # (Path, where the names are, the names).
 PATHS = [
     ("", "compiler", "compile"),
     ("", "func", "vmap"),
     ("_tensor", "", "Tensor"),
-    ("_tensor", "_serialization.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
+    ("_tensor", "exchange.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
     (
         "_utils",
-        "_serialization.rebuild",
+        "exchange.rebuild",
         "_rebuild_meta_tensor_no_storage _rebuild_parameter _rebuild_parameter_with_state "
         "_rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3",
     ),
@@ -68,6 +91,48 @@ def full(path: str) -> str:
     return f"tiny_torch.{path}".rstrip(".")
 
 
+def replace_start(name: str, table: dict[str, str]) -> str:
+    """A module's name with its beginning, or all of it, replaced by what the table has for it."""
+    start = name
+    while start and start not in table:
+        start = start.rpartition(".")[0]
+    return table[start] + name[len(start) :] if start else name
+
+
+HOME = {full(path): full(home) for path, home in HOMES.items()}
+PATH = {home: path for path, home in HOME.items()}
+
+
+def public_path(module: str) -> str:
+    """PyTorch's path, below `tiny_torch`, of a module of ours."""
+    return replace_start(module, PATH)
+
+
+class Alias(Loader):
+    """Loads a module by importing another one, which it is from then on."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.name)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # which the import of an alias has just replaced
+
+
+class Finder(MetaPathFinder):
+    """Finds a module at PyTorch's path, and what is below it, by HOMES."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        home = replace_start(fullname, HOME)
+        if home == fullname or importlib.util.find_spec(home) is None:
+            return None
+        return ModuleSpec(fullname, Alias(home))
+
+
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
@@ -86,9 +151,10 @@ WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
 
 def find(module: str, name: str) -> Any:
     """What a module has under a name that is loaded when it is asked for; None if there is none."""
-    if (module, name) not in WHERE:
+    place = WHERE.get((public_path(module), name))
+    if place is None:
         return None
-    home, theirs = WHERE[module, name]
+    home, theirs = place
     found = importlib.import_module(home)
     if theirs is not None:
         found = getattr(found, theirs)
@@ -98,9 +164,10 @@ def find(module: str, name: str) -> Any:
 
 def install() -> None:
     """Makes the modules at those paths that are no file here."""
+    sys.meta_path.insert(0, Finder())
     for path, _, _ in PATHS:
         name = full(path)
-        if name not in sys.modules:
+        if name not in sys.modules and name not in HOME:
             module = ModuleType(name, "Names at a path of PyTorch: compat/paths.py.")
             module.__spec__ = ModuleSpec(name, None)
             parent, _, last = name.rpartition(".")

@@ -17,15 +17,15 @@ import runpy
 import sys
 import types
 from collections.abc import Iterator
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from multiprocessing import spawn
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from tiny_torch.compat import absent
-from tiny_torch.version import __version__
+from tiny_torch.base.version import __version__
+from tiny_torch.compat import absent, paths
 
 # Built on PyTorch's own C++ library: they cannot work on another.
 NOT_COVERED = ("torchaudio", "torchtext", "torchdata", "functorch", "triton")
@@ -35,21 +35,6 @@ usage: python -m tiny_torch run script.py [args…]
        python -m tiny_torch run -m module [args…]
 
 Runs a PyTorch script, untouched, on tiny_torch: `import torch` answers with tiny_torch."""
-
-
-class _Alias(Loader):
-    """Loads `torch.x` by importing `tiny_torch.x`."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = importlib.import_module(self.name)
-        self.spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.spec  # which the import of an alias has just replaced
 
 
 class _Distribution(importlib.metadata.Distribution):
@@ -74,7 +59,7 @@ class _Finder(MetaPathFinder):
                 name=fullname,
             )
         if fullname == "safetensors.torch":
-            return ModuleSpec(fullname, _Alias("tiny_torch.safetensors"))
+            return ModuleSpec(fullname, paths.Alias("tiny_torch.safetensors"))
         if top == "torchvision":
             ours = module_of_torchvision(rest)
         elif top == "torch":
@@ -87,7 +72,7 @@ class _Finder(MetaPathFinder):
             owner = sys.modules.get(namespace)
             text = absent.message(owner, absent.public_name(namespace), name, place)
             raise ModuleNotFoundError(text, name=fullname)
-        return ModuleSpec(fullname, _Alias(ours), is_package=True)
+        return ModuleSpec(fullname, paths.Alias(ours), is_package=True)
 
     def find_distributions(self, context: Any = None) -> Any:
         if context is None or context.name in (None, "torch"):

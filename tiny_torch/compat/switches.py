@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_bool
+from tiny_torch.base.arguments import check_bool
 
 PRECISIONS = ("highest", "high", "medium")
 DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tiny_torch.arguments import as_int
+from tiny_torch.base.arguments import as_int
 from tiny_torch.functions.common import check_tensor, check_tensors, into
 from tiny_torch.functions.nn.batch_norm import _check_channels, apply_batch_norm
 from tiny_torch.functions.nn.embedding import apply_embedding

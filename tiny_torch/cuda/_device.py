@@ -1,15 +1,15 @@
 """The device itself: whether it is there, what it is, which one is current.
 
 There is one at most, ``cuda:0``. Nothing is loaded before somebody asks for a device
-(tiny_torch/devices.py). https://pytorch.org/docs/stable/cuda.html
+(tiny_torch/base/devices.py). https://pytorch.org/docs/stable/cuda.html
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch import devices
-from tiny_torch.devices import device as _device
+from tiny_torch.base import devices
+from tiny_torch.base.devices import device as _device
 
 
 def table() -> Any:

@@ -12,8 +12,8 @@ import gc
 import warnings
 from typing import Any, NoReturn
 
+from tiny_torch.base.devices import has_cuda
 from tiny_torch.cuda import _device, memory, streams
-from tiny_torch.devices import has_cuda
 
 MODES = "global", "thread_local", "relaxed"
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tiny_torch import _core, random
+from tiny_torch import _core
+from tiny_torch.base.devices import device as _torch_device
 from tiny_torch.cuda import _device
-from tiny_torch.devices import device as _torch_device
+from tiny_torch.functions.random import generator as random
 from tiny_torch.tensor import Tensor
 
 

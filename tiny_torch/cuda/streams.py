@@ -8,10 +8,10 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NoReturn
 
+from tiny_torch.base.devices import DEVICES, has_cuda, side_streams
+from tiny_torch.base.devices import device as Device
+from tiny_torch.base.modes import Scope
 from tiny_torch.cuda import _device
-from tiny_torch.devices import DEVICES, has_cuda, side_streams
-from tiny_torch.devices import device as Device
-from tiny_torch.modes import Scope
 
 
 class Stream(Scope):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import BinaryParameters, broadcast_all, same_as
 from tiny_torch.nn.functional import binary_cross_entropy_with_logits
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

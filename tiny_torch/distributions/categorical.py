@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits, same_as
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.docstrings import own_methods
+from tiny_torch.base.docstrings import own_methods
 from tiny_torch.tensor import Tensor
 
 

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.utils import lazy_property
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 NO_SHAPE = Size()

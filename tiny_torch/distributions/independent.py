@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import _sum_rightmost, same_as
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 D = TypeVar("D", bound=Distribution)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import _standard_normal, lazy_property, same_as
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

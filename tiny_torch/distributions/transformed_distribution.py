@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.independent import Independent
 from tiny_torch.distributions.transforms import ComposeTransform, Transform
 from tiny_torch.distributions.utils import _sum_rightmost, same_as
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

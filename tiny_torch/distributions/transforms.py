@@ -17,6 +17,7 @@ import operator
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions._maps import (
     AbsTransform,
@@ -37,7 +38,6 @@ from tiny_torch.distributions._parts import CatTransform, StackTransform
 from tiny_torch.distributions._transform import Transform
 from tiny_torch.distributions._transform import _InverseTransform as _InverseTransform
 from tiny_torch.distributions.utils import _sum_rightmost, lazy_property, same_as
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

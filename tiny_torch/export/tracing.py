@@ -17,10 +17,10 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.autograd.reading import ReadingMode
+from tiny_torch.base.modes import Scope
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, mapped
-from tiny_torch.modes import Scope
+from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.nn import Module
-from tiny_torch.random import default_generator
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 from tiny_torch.utils.viz.running import undisturbed

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.modes import Scope
+from tiny_torch.base.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 

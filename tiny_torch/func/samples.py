@@ -14,7 +14,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import IN_PLACE, OUT
 from tiny_torch.autograd.reading import READERS, ReadingMode
-from tiny_torch.modes import modes
+from tiny_torch.base.modes import modes
 from tiny_torch.tensor import Tensor
 
 ITEM = (

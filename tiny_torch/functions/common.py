@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch import _core, return_types
-from tiny_torch.arguments import wrong_kind
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
-from tiny_torch.dtypes import HALVES, cannot_cast
-from tiny_torch.modes import modes
+from tiny_torch.base import return_types
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.dtypes import HALVES, cannot_cast
+from tiny_torch.base.modes import modes
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -34,6 +35,9 @@ is_result_shape = _core.is_result_shape
 check_tensor = _core.check_tensor
 # check_tensors(function, {argument: value}): the same of several, the first at position 1.
 check_tensors = _core.check_tensors
+# require_float(function, input): TypeError where it is no tensor, NotImplementedError where that is
+# of no float dtype.
+require_float = _core.require_float
 
 
 OPERANDS = (float, int, Tensor, np.number, np.bool_)
@@ -107,8 +111,6 @@ def as_tensors(function: str, argument: str, tensors: Any) -> Sequence[Tensor]:
 
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
     """The op's result, written into `out`, which records no history."""
-    if not isinstance(out, Tensor):
-        check_tensor(function, "out", len(arguments) + 1, out)
     if function in BOOL_OUT and out.dtype is not _core.bool:
         raise RuntimeError(f"{function} does not support non-boolean outputs.")
     if function in SAME_OUT and out.dtype is not arguments[0].dtype:

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tiny_torch import _apps
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
 from tiny_torch.homework import course, grading, kernel, new, notebook, speed, used
@@ -21,6 +20,7 @@ from tiny_torch.homework.proof import prove
 from tiny_torch.homework.task import Task
 from tiny_torch.homework.telling import told
 from tiny_torch.homework.trial import check
+from tiny_torch.tools import apps
 
 MINE = "my_homework"
 STATE = "status.json"
@@ -220,8 +220,8 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
         )
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, os.getcwd())  # Python had it there: tiny_torch/__init__.py took it away
-    if args.script and args.script[0] in _apps.apps() and not Path(args.script[0]).exists():
-        return _apps.main(args.script)
+    if args.script and args.script[0] in apps.apps() and not Path(args.script[0]).exists():
+        return apps.main(args.script)
     return runner.main(args.script)
 
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tiny_torch.devices import LIBRARIES
+from tiny_torch.base.devices import LIBRARIES
 from tiny_torch.homework import rules
 from tiny_torch.homework.task import FOLDER, Task
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.backends import cpu
+from tiny_torch.compat.backends import cpu
 from tiny_torch.homework.task import Task
 
 

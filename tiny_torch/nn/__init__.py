@@ -1,10 +1,19 @@
 """`torch.nn`: modules, parameters, functions and initialisers."""
 
-from . import attention, common_types, functional, init, modules, parallel, parameter, utils
-from .modules import *
-from .modules import __all__ as _layers
-from .parallel import DataParallel
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from tiny_torch.nn import (
+    attention,
+    common_types,
+    functional,
+    init,
+    modules,
+    parallel,
+    parameter,
+    utils,
+)
+from tiny_torch.nn.modules import *
+from tiny_torch.nn.modules import __all__ as _layers
+from tiny_torch.nn.parallel import DataParallel
+from tiny_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     *_layers,

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
+from tiny_torch.autograd import no_grad
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.methods import published
-
-from ..autograd import no_grad
-from ..tensor import Tensor
+from tiny_torch.tensor import Tensor
 
 _CONV = tuple(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3))
 

@@ -9,10 +9,9 @@ from collections import OrderedDict
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-from tiny_torch.arguments import check_bool
-
-from .. import _core
-from ..tensor import Tensor, wrap
+from tiny_torch import _core
+from tiny_torch.base.arguments import check_bool
+from tiny_torch.tensor import Tensor, wrap
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 

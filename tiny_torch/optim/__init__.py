@@ -4,22 +4,22 @@
 and `adam.py`, read in this order, are the algorithms that most others vary.
 """
 
-from . import lr_scheduler, swa_utils
-from .adadelta import Adadelta
-from .adafactor import Adafactor
-from .adagrad import Adagrad
-from .adam import Adam
-from .adamax import Adamax
-from .adamw import AdamW
-from .asgd import ASGD
-from .lbfgs import LBFGS
-from .muon import Muon
-from .nadam import NAdam
-from .optimizer import Optimizer
-from .radam import RAdam
-from .rmsprop import RMSprop
-from .rprop import Rprop
-from .sgd import SGD
+from tiny_torch.optim import lr_scheduler, swa_utils
+from tiny_torch.optim.adadelta import Adadelta
+from tiny_torch.optim.adafactor import Adafactor
+from tiny_torch.optim.adagrad import Adagrad
+from tiny_torch.optim.adam import Adam
+from tiny_torch.optim.adamax import Adamax
+from tiny_torch.optim.adamw import AdamW
+from tiny_torch.optim.asgd import ASGD
+from tiny_torch.optim.lbfgs import LBFGS
+from tiny_torch.optim.muon import Muon
+from tiny_torch.optim.nadam import NAdam
+from tiny_torch.optim.optimizer import Optimizer
+from tiny_torch.optim.radam import RAdam
+from tiny_torch.optim.rmsprop import RMSprop
+from tiny_torch.optim.rprop import Rprop
+from tiny_torch.optim.sgd import SGD
 
 __all__ = [
     "ASGD",

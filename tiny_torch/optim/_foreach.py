@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import tiny_torch as torch
-
-from .. import _core
-from ..autograd.grad_mode import enable_grad, recording
-from ..cuda.graphs import check_capture
-from ..docstrings import copy_as
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer
+from tiny_torch import _core
+from tiny_torch.autograd.grad_mode import enable_grad, recording
+from tiny_torch.base.docstrings import copy_as
+from tiny_torch.cuda.graphs import check_capture
+from tiny_torch.optim.optimizer import Group, Optimizer
+from tiny_torch.tensor import Tensor
 
 PAIRS = ("betas", "etas", "step_sizes")  # options of two numbers
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import tiny_torch as torch
-
-from .. import _core
-from ..tensor import Tensor
-from ._foreach import (
+from tiny_torch import _core
+from tiny_torch.optim._foreach import (
     ForeachOptimizer,
     check_fused,
     check_lr,
@@ -16,7 +14,8 @@ from ._foreach import (
     new_number,
     number,
 )
-from .optimizer import Group, Params
+from tiny_torch.optim.optimizer import Group, Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Adagrad"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
-from .adam import Adam
-from .optimizer import Params
+from tiny_torch.optim.adam import Adam
+from tiny_torch.optim.optimizer import Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["AdamW"]
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
-
-from ..autograd import enable_grad, no_grad
-from ..tensor import Tensor
-from ._foreach import check_lr, scalar
-from .optimizer import Optimizer, Params
+from tiny_torch.autograd import enable_grad, no_grad
+from tiny_torch.optim._foreach import check_lr, scalar
+from tiny_torch.optim.optimizer import Optimizer, Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["LBFGS"]
 

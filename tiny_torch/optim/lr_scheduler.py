@@ -1,10 +1,10 @@
 """`torch.optim.lr_scheduler`: learning rates that change during the training."""
 
-from ._schedules.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
-from ._schedules.composed import ChainedScheduler, SequentialLR
-from ._schedules.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from ._schedules.plateau import ReduceLROnPlateau
-from ._schedules.simple import (
+from tiny_torch.optim._schedules.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
+from tiny_torch.optim._schedules.composed import ChainedScheduler, SequentialLR
+from tiny_torch.optim._schedules.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from tiny_torch.optim._schedules.plateau import ReduceLROnPlateau
+from tiny_torch.optim._schedules.simple import (
     ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
-
-from ..autograd.grad_mode import enable_grad, no_grad
-from ..cuda.graphs import check_capture
-from ..tensor import Tensor
-from ._foreach import check_at_least, number
-from .optimizer import Group, Optimizer, Params
+from tiny_torch.autograd.grad_mode import enable_grad, no_grad
+from tiny_torch.cuda.graphs import check_capture
+from tiny_torch.optim._foreach import check_at_least, number
+from tiny_torch.optim.optimizer import Group, Optimizer, Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Muon"]
 

@@ -14,12 +14,11 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import tiny_torch as torch
-
-from .. import _core
-from ..autograd.record import RANGE, enter, leave
-from ..hooks import RemovableHandle, add_hook
-from ..modes import RECORDED, modes
-from ..tensor import Tensor
+from tiny_torch import _core
+from tiny_torch.autograd.record import RANGE, enter, leave
+from tiny_torch.base.hooks import RemovableHandle, add_hook
+from tiny_torch.base.modes import RECORDED, modes
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "Optimizer",

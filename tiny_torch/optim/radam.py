@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .. import _core
-from ..tensor import Tensor
-from ._foreach import ForeachOptimizer, check_betas, check_lr, check_not_negative, decayed, scalar
-from .optimizer import Group, Params
+from tiny_torch import _core
+from tiny_torch.optim._foreach import (
+    ForeachOptimizer,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    decayed,
+    scalar,
+)
+from tiny_torch.optim.optimizer import Group, Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["RAdam"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .. import _core
-from ..tensor import Tensor
-from ._foreach import ForeachOptimizer, check_lr, check_not_negative, number
-from .optimizer import Group, Params
+from tiny_torch import _core
+from tiny_torch.optim._foreach import ForeachOptimizer, check_lr, check_not_negative, number
+from tiny_torch.optim.optimizer import Group, Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["RMSprop"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-
-from .. import _core
-from ..tensor import Tensor
-from ._foreach import ForeachOptimizer, check_lr, new_number, number
-from .optimizer import Group, Params
+from tiny_torch import _core
+from tiny_torch.optim._foreach import ForeachOptimizer, check_lr, new_number, number
+from tiny_torch.optim.optimizer import Group, Params
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Rprop"]
 

@@ -9,14 +9,13 @@ from copy import deepcopy
 from typing import Any, Literal
 
 import tiny_torch as torch
-
-from .. import _core
-from ..autograd import no_grad
-from ..nn import Module
-from ..nn.modules.batchnorm import _BatchNorm
-from ..tensor import Tensor
-from ._schedules.base import Schedule, for_each_group
-from .optimizer import Optimizer
+from tiny_torch import _core
+from tiny_torch.autograd import no_grad
+from tiny_torch.nn import Module
+from tiny_torch.nn.modules.batchnorm import _BatchNorm
+from tiny_torch.optim._schedules.base import Schedule, for_each_group
+from tiny_torch.optim.optimizer import Optimizer
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "SWALR",

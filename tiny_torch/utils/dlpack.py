@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tiny_torch.dlpack import DLDeviceType, export, from_dlpack
+from tiny_torch.functions.creation.dlpack import DLDeviceType, export, from_dlpack
 from tiny_torch.tensor import Tensor
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

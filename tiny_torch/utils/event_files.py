@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch.extras import optional, pillow
+from tiny_torch.base.extras import optional, pillow
 
 EXTRA = ("tensorboard", "tensorboard", "SummaryWriter")  # package, extra and user of its modules
 MAX_THRESHOLDS = 127  # of a precision-recall curve, which TensorBoard's page shows

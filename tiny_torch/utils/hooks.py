@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.hooks import RemovableHandle
+from tiny_torch.base.hooks import RemovableHandle
 
 
 def unserializable_hook(f: Any) -> Any:

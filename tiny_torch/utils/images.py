@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import tiny_torch as torch
-from tiny_torch.extras import pillow
+from tiny_torch.base.extras import pillow
 
 
 def make_grid(

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.extras import optional
+from tiny_torch.base.extras import optional
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils import event_files
 

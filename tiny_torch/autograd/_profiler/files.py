@@ -6,7 +6,7 @@ import errno
 import gzip
 import os
 
-from tiny_torch.serialization import opened_for_writing
+from tiny_torch.exchange.serialization import opened_for_writing
 
 
 def write_whole(path: str | os.PathLike, text: str) -> None:

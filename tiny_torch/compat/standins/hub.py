@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import urlopen
 
-from tiny_torch.serialization import load as load_file
+from tiny_torch.exchange.serialization import load as load_file
 
 HASH = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth
 folder: str | None = None

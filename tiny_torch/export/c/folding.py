@@ -11,7 +11,7 @@ import numpy as np
 
 from tiny_torch.export.c.layers import channel_map
 from tiny_torch.export.graph import Graph, Node, Value
-from tiny_torch.from_data import from_numpy
+from tiny_torch.functions.creation.from_data import from_numpy
 
 
 def fold_norms(graph: Graph) -> int:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
-from tiny_torch.devices import array_module, to_device
-from tiny_torch.dtypes import check_range
-from tiny_torch.from_data import from_data
+from tiny_torch.base.arguments import check_bool, wrong_kind
+from tiny_torch.base.devices import array_module, to_device
+from tiny_torch.base.dtypes import check_range
+from tiny_torch.base.modes import NO_GRAD, WATCHED, modes
+from tiny_torch.functions.creation.from_data import from_data
 from tiny_torch.functions.index.masks import masked_fill_, not_boolean
 from tiny_torch.functions.index.values import (
     LIMIT,
@@ -27,7 +28,6 @@ from tiny_torch.functions.index.values import (
     checked_number,
     warn_expanded,
 )
-from tiny_torch.modes import NO_GRAD, WATCHED, modes
 from tiny_torch.ops.index.brackets import (
     Copy,
     CopyIntoView,

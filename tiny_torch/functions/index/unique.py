@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.arguments import as_int, check_bool
 from tiny_torch.autograd.apply import apply
+from tiny_torch.base.arguments import as_int, check_bool
 from tiny_torch.functions.common import by_name, check_tensor
 from tiny_torch.ops.index.unique import Unique2, UniqueConsecutive, UniqueDim, UniqueDimConsecutive
 from tiny_torch.ops.shape.views import wrap_dim

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES, check_range
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.dtypes import HALVES, check_range
 from tiny_torch.ops.common import fits
 from tiny_torch.ops.index.brackets import is_expanded
 from tiny_torch.tensor import Tensor

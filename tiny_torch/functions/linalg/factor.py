@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import not_implemented, scalar_type
+from tiny_torch.base.dtypes import not_implemented, scalar_type
 from tiny_torch.functions.common import into_same, named
 from tiny_torch.functions.linalg.lapack import (
     check_floating,

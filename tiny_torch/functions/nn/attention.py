@@ -9,13 +9,13 @@ from enum import Enum
 from functools import partial
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.modes import Scope
 from tiny_torch.functions.common import check_tensor, check_tensors
 from tiny_torch.functions.nn.dropout import dropout
-from tiny_torch.modes import Scope
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, composed
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
-from tiny_torch.dtypes import not_implemented, other_type, promote_types, scalar_type
+from tiny_torch.base.arguments import as_float, as_int, wrong_kind
+from tiny_torch.base.dtypes import not_implemented, other_type, promote_types, scalar_type
 from tiny_torch.functions.nn.losses import _reduction
 from tiny_torch.ops.nn.cross_entropy import MEAN, NONE, SUM, CrossEntropy, NllLoss
 from tiny_torch.tensor import Tensor

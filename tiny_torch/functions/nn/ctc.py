@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.from_data import tensor
-from tiny_torch.functions.common import check_tensors
+from tiny_torch.base.arguments import is_int
+from tiny_torch.functions.common import check_tensors, require_float
+from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import _reduction
-from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.ops.nn.ctc import CtcLoss
 from tiny_torch.ops.nn.losses import reduced
 from tiny_torch.tensor import Tensor
@@ -23,8 +22,8 @@ from tiny_torch.tensor import Tensor
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,

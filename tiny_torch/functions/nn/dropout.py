@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, check_bool
-from tiny_torch.dtypes import cannot_cast
+from tiny_torch.base.arguments import as_float, check_bool
+from tiny_torch.base.dtypes import cannot_cast
 from tiny_torch.functions.common import by_name, check_tensor
 from tiny_torch.functions.random.draws import draw
 from tiny_torch.ops.nn.activation import SELU_ALPHA, SELU_SCALE

@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int, check_bool
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import as_float, as_int, check_bool
 from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.index.unique import unique
 from tiny_torch.ops.index.brackets import SET
 from tiny_torch.ops.nn.embedding import MAX, MEAN, SUM, Embedding, EmbeddingBag
-from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor, wrap
 
 

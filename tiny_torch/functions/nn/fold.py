@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import is_int, wrong_kind
 from tiny_torch.autograd.apply import apply
+from tiny_torch.base.arguments import is_int, wrong_kind
 from tiny_torch.functions.common import check_tensor, standalone
 from tiny_torch.functions.nn.normalization import _require_float
 from tiny_torch.ops.nn.fold import Col2Im, Im2Col

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
-from tiny_torch.dtypes import finfo
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.dtypes import finfo
+from tiny_torch.base.layouts import contiguous_format, suggested_format
 from tiny_torch.functions.nn.normalization import (
     _require_float,
     _require_parameter_dtypes,
     _require_tensors,
 )
-from tiny_torch.layouts import contiguous_format, suggested_format
 from tiny_torch.ops.nn.layer_norm import NativeLayerNorm, RmsNorm
 from tiny_torch.tensor import Tensor
 

@@ -12,11 +12,10 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import cannot_cast, promote_types, scalar_type
-from tiny_torch.functions.common import check_tensor, rounded_once
-from tiny_torch.functions.nn.rectifiers import require_float
+from tiny_torch.base.dtypes import cannot_cast, promote_types, scalar_type
+from tiny_torch.functions.common import check_tensor, require_float, rounded_once
+from tiny_torch.functions.memory import result_type
 from tiny_torch.functions.shape.join import broadcast_tensors
-from tiny_torch.memory import result_type
 from tiny_torch.ops.nn.losses import (
     BinaryCrossEntropy,
     BinaryCrossEntropyWithLogits,
@@ -30,7 +29,7 @@ from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
 
 
-def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
     """The `reduction` that the truth of two deprecated flags means; None counts as True."""
     is_mean, reduces = size_average is None or bool(size_average), reduce is None or bool(reduce)
     reduction = "none" if not reduces else "mean" if is_mean else "sum"
@@ -45,7 +44,7 @@ def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """ "none", "mean" or "sum"; ValueError for anything else."""
     if size_average is not None or reduce is not None:
-        return _legacy_reduction(size_average, reduce)
+        return legacy_reduction(size_average, reduce)
     if reduction == "elementwise_mean":
         warnings.warn(
             "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",

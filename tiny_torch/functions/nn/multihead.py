@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.creation import zeros_like
+from tiny_torch.functions.creation.fill import zeros_like
 from tiny_torch.functions.nn.attention import scaled_dot_product_attention
 from tiny_torch.functions.nn.dropout import dropout
 from tiny_torch.functions.nn.linear import linear

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float
 from tiny_torch.autograd.apply import apply
-from tiny_torch.dtypes import check_range
-from tiny_torch.layouts import contiguous_format, suggested_format
+from tiny_torch.base.arguments import as_float
+from tiny_torch.base.dtypes import check_range
+from tiny_torch.base.layouts import contiguous_format, suggested_format
 from tiny_torch.ops.nn.padding import (
     CIRCULAR,
     REFLECT,

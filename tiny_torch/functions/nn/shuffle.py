@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.arguments import as_int
 from tiny_torch.autograd.apply import apply
+from tiny_torch.base.arguments import as_int
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.ops.nn.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
 from tiny_torch.tensor import Tensor

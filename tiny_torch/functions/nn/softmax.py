@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tiny_torch.arguments import as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.creation import empty
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.arguments import as_int
+from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, into_same, offered
+from tiny_torch.functions.creation.fill import empty
 from tiny_torch.ops.nn.softmax import LogSoftmax, Softmax
 from tiny_torch.tensor import Tensor
 

@@ -1,6 +1,6 @@
 """Random draws, in place and of a shape: PyTorch's numbers on the CPU for the same seed.
 
-By tensors of parameters: samples.py. The generators and their states: tiny_torch/random.py.
+By tensors of parameters: samples.py. The generators and their states: generator.py.
 """
 
 from __future__ import annotations
@@ -10,15 +10,23 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int, check_bool
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
-from tiny_torch.devices import CoreArrays, array_module, default, to_device
-from tiny_torch.from_data import place
+from tiny_torch.base.arguments import as_float, as_int, check_bool
+from tiny_torch.base.devices import CoreArrays, array_module, default, to_device
 from tiny_torch.functions.common import by_name, check_tensor, into, place_of
+from tiny_torch.functions.creation.fill import (
+    as_dtype,
+    as_sizes,
+    check_options,
+    fill_out,
+    filled,
+    finish,
+    like,
+)
+from tiny_torch.functions.creation.from_data import place
+from tiny_torch.functions.random.generator import Generator, core_of
 from tiny_torch.ops.random.draws import Draw
-from tiny_torch.random import Generator, core_of
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------ arguments

@@ -6,10 +6,10 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, edge_of
+from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.functions.common import by_name, into, into_same, offered
 from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.functions.reduce.sums import dtype_of
-from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.reduce.scan import Cummax, Cummin, Cumprod, Cumsum, Logcumsumexp
 from tiny_torch.tensor import Tensor

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.arguments import as_int, as_ints, wrong_kind
+from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.layouts import contiguous_format
 from tiny_torch.functions.common import by_name, check_tensor, into_same, offered, standalone
 from tiny_torch.functions.shape.views import one_or_many
-from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
 from tiny_torch.ops.shape.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor, wrap
@@ -190,7 +190,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
-    check_tensor(name, "input", 1, x)
     if x.array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     if isinstance(diagonal, bool | float) or not hasattr(diagonal, "__index__"):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_ints, check_bool
 from tiny_torch.autograd.apply import apply_many, apply_view
-from tiny_torch.devices import array_module
+from tiny_torch.base.arguments import as_ints, check_bool
+from tiny_torch.base.devices import array_module
 from tiny_torch.functions.common import as_tensors, by_name, check_tensor, into, offered
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.common import refuse_overlap

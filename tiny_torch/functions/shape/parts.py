@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, layout
+from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.common import by_name
 from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
 from tiny_torch.tensor import Tensor

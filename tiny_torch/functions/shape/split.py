@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.graph import Op
+from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.common import by_name
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import Slice, wrap_dim

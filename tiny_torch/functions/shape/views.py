@@ -12,10 +12,10 @@ from functools import cache
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_view
+from tiny_torch.base.arguments import as_ints, wrong_kind
 from tiny_torch.functions.common import by_name
-from tiny_torch.memory import view_as_dtype
+from tiny_torch.functions.memory import view_as_dtype
 from tiny_torch.ops.shape.views import (
     Permute,
     Reshape,

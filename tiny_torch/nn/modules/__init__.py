@@ -1,31 +1,30 @@
 """The layers of `torch.nn`, one file per family."""
 
-from ...docstrings import own_methods
-from . import utils
-from .activation import *
-from .adaptive import *
-from .batchnorm import *
-from .container import *
-from .conv import *
-from .distance import *
-from .dropout import *
-from .embedding import *
-from .flatten import *
-from .instancenorm import *
-from .linear import *
-from .loss import *
-from .module import Module
-from .multihead import *
-from .normalization import *
-from .padding import *
-from .pooling import *
-from .rectifiers import *
-from .rnn import *
-from .rnn_cell import *
-from .softmax import *
-from .spatial import *
-from .transformer import *
-from .unpooling import *
+from tiny_torch.base.docstrings import own_methods
+from tiny_torch.nn.modules import utils
+from tiny_torch.nn.modules.activation import *
+from tiny_torch.nn.modules.adaptive import *
+from tiny_torch.nn.modules.batchnorm import *
+from tiny_torch.nn.modules.container import *
+from tiny_torch.nn.modules.conv import *
+from tiny_torch.nn.modules.distance import *
+from tiny_torch.nn.modules.dropout import *
+from tiny_torch.nn.modules.embedding import *
+from tiny_torch.nn.modules.flatten import *
+from tiny_torch.nn.modules.instancenorm import *
+from tiny_torch.nn.modules.linear import *
+from tiny_torch.nn.modules.loss import *
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.modules.multihead import *
+from tiny_torch.nn.modules.normalization import *
+from tiny_torch.nn.modules.padding import *
+from tiny_torch.nn.modules.pooling import *
+from tiny_torch.nn.modules.rnn import *
+from tiny_torch.nn.modules.rnn_cell import *
+from tiny_torch.nn.modules.softmax import *
+from tiny_torch.nn.modules.spatial import *
+from tiny_torch.nn.modules.transformer import *
+from tiny_torch.nn.modules.unpooling import *
 
 __all__ = [
     "AdaptiveAvgPool1d",

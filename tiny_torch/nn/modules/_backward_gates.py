@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
-
-from ...autograd import Function
-from ...tensor import Tensor
+from tiny_torch.autograd import Function
+from tiny_torch.tensor import Tensor
 
 Grads = tuple[Any, ...]  # one entry per input or output; None for what has no gradient
 

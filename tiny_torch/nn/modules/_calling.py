@@ -7,13 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...autograd.record import recordable
-from ...compat.refusals import refused_by_layer
-from ...hooks import RemovableHandle, add_hook
-from . import _global_hooks as hooks_of_all
-from ._backward_gates import BackwardGates
-from ._global_hooks import ON_CALLS, backward_hooks, kind_of_backward
-from ._last_node_hooks import add_to_last_node
+from tiny_torch.autograd.record import recordable
+from tiny_torch.base.hooks import RemovableHandle, add_hook
+from tiny_torch.compat.refusals import refused_by_layer
+from tiny_torch.nn.modules import _global_hooks as hooks_of_all
+from tiny_torch.nn.modules._backward_gates import BackwardGates
+from tiny_torch.nn.modules._global_hooks import ON_CALLS, backward_hooks, kind_of_backward
+from tiny_torch.nn.modules._last_node_hooks import add_to_last_node
 
 
 @recordable

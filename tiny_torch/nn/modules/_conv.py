@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

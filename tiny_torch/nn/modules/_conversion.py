@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tiny_torch as torch
-
-from ...autograd import no_grad
-from ...tensor import Tensor
-from ..parameter import Parameter
+from tiny_torch.autograd import no_grad
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 _M = TypeVar("_M", bound="Conversion")
 

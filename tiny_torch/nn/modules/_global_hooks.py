@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ...hooks import RemovableHandle, add_hook
+from tiny_torch.base.hooks import RemovableHandle, add_hook
 
 __all__ = [
     "register_module_backward_hook",

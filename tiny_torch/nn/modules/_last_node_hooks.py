@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from ...tensor import Tensor
+from tiny_torch.tensor import Tensor
 
 
 class _OfModule:

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from ..parameter import Parameter
-from .module import Module
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 _P = TypeVar("_P", bound="ParameterList")
 _D = TypeVar("_D", bound="ParameterDict")

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ... import _core
-from ...autograd import no_grad
-from ...hooks import RemovableHandle, add_hook
-from ...tensor import Tensor
-from ..parameter import Parameter
+from tiny_torch import _core
+from tiny_torch.autograd import no_grad
+from tiny_torch.base.hooks import RemovableHandle, add_hook
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 _EXTRA_STATE = "_extra_state"
 

@@ -1,4 +1,4 @@
-"""Activations as modules: each keeps its settings and calls the function of the same name.
+"""Activations as modules: each keeps its settings and calls the function that it is `of`.
 
 All take and return tensors of any one shape, unless their text says otherwise.
 """
@@ -9,164 +9,108 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init as initialisers
-from ..parameter import Parameter
-from .module import Module
-from .rectifiers import *  # noqa: F403
-from .rectifiers import __all__ as _less_common
-from .rectifiers import _InPlace, _Plain, _WithAlpha
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init as initialisers
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
-    "ELU",
-    "GELU",
-    "GLU",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SELU",
-    "SiLU",
-    "Sigmoid",
-    "Softplus",
-    "Tanh",
-]
-__all__ += _less_common
+    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
+    "LogSigmoid", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softplus",
+    "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]  # fmt: skip
 
 
-class Tanh(_Plain):
-    """The hyperbolic tangent.
-
-    Source: PyTorch, torch.nn.Tanh.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Tanh()(torch.zeros(2))
-    tensor([0., 0.])
-    """
-
-    _function = staticmethod(F.tanh)
+class Tanh(Layer, of=F.tanh): ...
 
 
-class Sigmoid(_Plain):
-    """1 / (1 + exp(-x)).
-
-    Source: PyTorch, torch.nn.Sigmoid.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Sigmoid()(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
-
-    _function = staticmethod(F.sigmoid)
+class Sigmoid(Layer, of=F.sigmoid): ...
 
 
-class LogSigmoid(_Plain):
-    """log(1 / (1 + exp(-x))).
-
-    Source: PyTorch, torch.nn.LogSigmoid.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.LogSigmoid()(torch.zeros(2))
-    tensor([-0.6931, -0.6931])
-    """
-
-    _function = staticmethod(F.logsigmoid)
+class LogSigmoid(Layer, of=F.logsigmoid): ...
 
 
-class ReLU(_InPlace):
-    """max(x, 0).
-
-    Source: PyTorch, torch.nn.ReLU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
-
-    _function = staticmethod(F.relu)
+class Tanhshrink(Layer, of=F.tanhshrink): ...
 
 
-class SiLU(_InPlace):
-    """x sigmoid(x), also called swish.
-
-    Source: PyTorch, torch.nn.SiLU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.SiLU()(torch.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7311])
-    """
-
-    _function = staticmethod(F.silu)
+class Softsign(Layer, of=F.softsign): ...
 
 
-class Mish(_InPlace):
-    """x tanh(softplus(x)).
-
-    Source: PyTorch, torch.nn.Mish.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Mish()(torch.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8651])
-    """
-
-    _function = staticmethod(F.mish)
+class Softplus(Layer, of=F.softplus): ...
 
 
-class SELU(_InPlace):
-    """ELU with the constants of self-normalising networks.
-
-    Source: PyTorch, torch.nn.SELU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.SELU()(torch.tensor([-1.0, 1.0]))
-    tensor([-1.1113,  1.0507])
-    """
-
-    _function = staticmethod(F.selu)
+class GLU(Layer, of=F.glu): ...
 
 
-class Hardsigmoid(_InPlace):
-    """relu6(x + 3) / 6.
+class GELU(Layer, of=F.gelu):
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"approximate={self.approximate!r}"
 
-    Source: PyTorch, torch.nn.Hardsigmoid.
 
-    >>> import tiny_torch as torch
-    >>> torch.nn.Hardsigmoid()(torch.tensor([0.0, 4.0]))
-    tensor([0.5000, 1.0000])
-    """
+class _Shrink(Layer):
+    def extra_repr(self) -> str:
+        """The edge."""
+        return str(self.lambd)
 
-    _function = staticmethod(F.hardsigmoid)
+
+class Hardshrink(_Shrink, of=F.hardshrink): ...
+
+
+class Softshrink(_Shrink, of=F.softshrink): ...
+
+
+class _InPlace(Layer):
+    """What activations share that may write over their input."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
     def extra_repr(self) -> str:
-        """Nothing, as in PyTorch."""
-        return ""
+        """The settings; `inplace` unless it is the default."""
+        shown = super().extra_repr()
+        return ", ".join([text for text in (shown, "inplace=True" if self.inplace else "") if text])
 
 
-class Hardswish(_InPlace):
-    """x relu6(x + 3) / 6.
-
-    Source: PyTorch, torch.nn.Hardswish.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Hardswish()(torch.tensor([0.0, 3.0]))
-    tensor([0., 3.])
-    """
-
-    _function = staticmethod(F.hardswish)
-
-    def extra_repr(self) -> str:
-        """Nothing, as in PyTorch."""
-        return ""
+class ReLU(_InPlace, of=F.relu): ...
 
 
-class Hardtanh(_InPlace):
+class SiLU(_InPlace, of=F.silu): ...
+
+
+class Mish(_InPlace, of=F.mish): ...
+
+
+class SELU(_InPlace, of=F.selu): ...
+
+
+class Hardsigmoid(_InPlace, of=F.hardsigmoid):
+    extra_repr = Module.extra_repr
+
+
+class Hardswish(_InPlace, of=F.hardswish):
+    extra_repr = Module.extra_repr
+
+
+class LeakyReLU(_InPlace, of=F.leaky_relu): ...
+
+
+class ELU(_InPlace, of=F.elu): ...
+
+
+class CELU(_InPlace, of=F.celu): ...
+
+
+class RReLU(_InPlace, of=F.rrelu): ...
+
+
+class Threshold(_InPlace, of=F.threshold): ...
+
+
+class Hardtanh(_InPlace, of=F.hardtanh):
     """x limited to [min_val, max_val].
 
     Raises AssertionError unless min_val < max_val. `min_value`, `max_value` are deprecated names.
@@ -196,10 +140,6 @@ class Hardtanh(_InPlace):
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
             )
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
 
 def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
     if old_value is None:
@@ -226,106 +166,6 @@ class ReLU6(Hardtanh):
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
-
-
-class LeakyReLU(_InPlace):
-    """x where x > 0, negative_slope x elsewhere.
-
-    Source: PyTorch, torch.nn.LeakyReLU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.LeakyReLU(0.5)(torch.tensor([-2.0, 3.0]))
-    tensor([-1.,  3.])
-    """
-
-    _shown = ("negative_slope",)
-
-    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.negative_slope = negative_slope
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-
-class ELU(_WithAlpha):
-    """x where x > 0, alpha (exp(x) - 1) elsewhere.
-
-    Source: PyTorch, torch.nn.ELU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.ELU()(torch.tensor([-1.0, 1.0]))
-    tensor([-0.6321,  1.0000])
-    """
-
-    _function = staticmethod(F.elu)
-
-
-class GELU(Module):
-    """x Φ(x), or with approximate="tanh" an approximation of it.
-
-    Source: PyTorch, torch.nn.GELU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.GELU()(torch.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8413])
-    """
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"approximate={self.approximate!r}"
-
-
-class Softplus(Module):
-    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold.
-
-    Source: PyTorch, torch.nn.Softplus.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Softplus()(torch.tensor([0.0, 30.0]))
-    tensor([ 0.6931, 30.0000])
-    """
-
-    _shown = ("beta", "threshold")
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.softplus(input, self.beta, self.threshold)
-
-
-class GLU(Module):
-    """a sigmoid(b), a and b being the halves of the input along `dim`.
-
-    Source: PyTorch, torch.nn.GLU.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.GLU()(torch.tensor([3.0, 0.0]))
-    tensor([1.5000])
-    """
-
-    _shown = ("dim",)
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return F.glu(input, self.dim)
 
 
 class PReLU(Module):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ...tensor import Tensor
-from .. import functional as F
-from .container import ModuleList, Sequential
-from .linear import Linear
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.container import ModuleList, Sequential
+from tiny_torch.nn.modules.linear import Linear
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

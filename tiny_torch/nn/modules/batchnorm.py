@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-
-from ...docstrings import told_as
-from ...tensor import Tensor
-from .. import functional as F
-from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
-from .lazy import LazyModuleMixin
-from .normalization import _Affine
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.lazy import LazyModuleMixin
+from tiny_torch.nn.modules.normalization import _Affine
+from tiny_torch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "BatchNorm1d",

@@ -10,8 +10,8 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from itertools import chain
 from typing import Any, TypeVar
 
-from ... import _core
-from ._parameter_container import (
+from tiny_torch import _core
+from tiny_torch.nn.modules._parameter_container import (
     ParameterDict,
     ParameterList,
     kind_name,
@@ -19,7 +19,7 @@ from ._parameter_container import (
     position,
     without_digits,
 )
-from .module import Module, _indent
+from tiny_torch.nn.modules.module import Module, _indent
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...docstrings import told_as
-from ...tensor import Tensor
-from .. import functional as F
-from ..parameter import UninitializedParameter
-from ._conv import _Conv, _ConvNd, _ConvTranspose  # noqa: F401  scripts test for _ConvNd
-from .lazy import LazyModuleMixin
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._conv import _Conv, _ConvNd, _ConvTranspose  # noqa: F401  scripts test for _ConvNd
+from tiny_torch.nn.modules.lazy import LazyModuleMixin
+from tiny_torch.nn.parameter import UninitializedParameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "Conv1d",

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from ...tensor import Tensor
-from .. import functional as F
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
-class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along `dim`: see `functional.cosine_similarity`.
-
-    Inputs of shapes that broadcast; the output is without `dim`.
-    Source: PyTorch, torch.nn.CosineSimilarity.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]))
-    tensor(0.7071)
-    """
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Two tensors -> similarities."""
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+class CosineSimilarity(Layer, of=F.cosine_similarity):
+    _shown = ()
 
 
 class PairwiseDistance(Module):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
-from .module import Module
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(Module):
+class Flatten(Layer, of=Tensor.flatten, start_dim=1):
     """Merges the dims from start_dim to end_dim into one; by default all but the batch.
 
     Raises IndexError for a dim out of range, RuntimeError where start_dim comes after end_dim.
@@ -20,17 +21,6 @@ class Flatten(Module):
     >>> torch.nn.Flatten()(torch.ones(32, 1, 5, 5)).shape
     torch.Size([32, 25])
     """
-
-    _shown = ("start_dim", "end_dim")
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """(..., d_start, ..., d_end, ...) -> (..., d_start * ... * d_end, ...)."""
-        return input.flatten(self.start_dim, self.end_dim)
 
 
 class Unflatten(Module):

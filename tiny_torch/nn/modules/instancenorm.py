@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ...docstrings import told_as
-from ...tensor import Tensor
-from .. import functional as F
-from .batchnorm import _NormBase
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.batchnorm import _NormBase
+from tiny_torch.tensor import Tensor
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from ..parameter import is_lazy
+from tiny_torch.nn.parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]
 

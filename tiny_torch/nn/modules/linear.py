@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter, UninitializedParameter
-from .lazy import LazyModuleMixin
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.lazy import LazyModuleMixin
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter, UninitializedParameter
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 

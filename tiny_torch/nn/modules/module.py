@@ -12,19 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from ..parameter import Buffer, Parameter
-from ._calling import Calling
-from ._conversion import Conversion
-from ._global_hooks import (  # noqa: F401 (PyTorch has the dicts here, too)
-    _global_backward_hooks,
-    _global_backward_pre_hooks,
+from tiny_torch.nn.modules._calling import Calling
+from tiny_torch.nn.modules._conversion import Conversion
+from tiny_torch.nn.modules._global_hooks import (
     _global_buffer_registration_hooks,
-    _global_forward_hooks,
-    _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs,
-    _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
     register_module_backward_hook,
@@ -37,7 +28,9 @@ from ._global_hooks import (  # noqa: F401 (PyTorch has the dicts here, too)
     register_module_parameter_registration_hook,
     registered,
 )
-from ._state_dict import StateDict
+from tiny_torch.nn.modules._state_dict import StateDict
+from tiny_torch.nn.parameter import Buffer, Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "Module",

@@ -6,13 +6,12 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.functions.nn.multihead import canonical_mask
-
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
-from .linear import NonDynamicallyQuantizableLinear
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.linear import NonDynamicallyQuantizableLinear
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = ["MultiheadAttention"]
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
-
-from ...arguments import is_int
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
-from .module import Module
+from tiny_torch.base.arguments import is_int
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 

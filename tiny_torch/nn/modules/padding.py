@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...docstrings import told_as
-from ...tensor import Tensor
-from .. import functional as F
-from .module import Module
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",

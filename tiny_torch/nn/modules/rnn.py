@@ -8,18 +8,17 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.amp.state import is_cast_on
+from tiny_torch.base.dtypes import other_type
 from tiny_torch.functions.common import standalone
 from tiny_torch.functions.nn.recurrent import recurrent_layer
-
-from ... import _core
-from ...dtypes import other_type
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init
-from ..parameter import Parameter
-from ..utils.rnn import PackedSequence
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.nn.utils.rnn import PackedSequence
+from tiny_torch.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.functions.nn.recurrent import recurrent_cell
-
-from ...tensor import Tensor
-from .. import init
-from ..parameter import Parameter
-from .module import Module
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 

@@ -2,65 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...tensor import Tensor
-from .. import functional as F
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 
-class _AlongDim(Module):
-    _function: Any
-    _shown = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return self._function(input, self.dim, _stacklevel=5)
+class _AlongDim(Layer):
+    _stacklevel = 5  # a guess of `dim` warns whoever calls the layer
 
 
-class Softmax(_AlongDim):
-    """exp(x) / sum(exp(x)) along `dim`; without `dim` it warns and guesses.
-
-    Source: PyTorch, torch.nn.Softmax.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Softmax(dim=0)(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
-
-    _function = staticmethod(F.softmax)
+class Softmax(_AlongDim, of=F.softmax): ...
 
 
-class LogSoftmax(_AlongDim):
-    """log(softmax(x)) along `dim`; without `dim` it warns and guesses.
-
-    Source: PyTorch, torch.nn.LogSoftmax.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.LogSoftmax(dim=0)(torch.zeros(2))
-    tensor([-0.6931, -0.6931])
-    """
-
-    _function = staticmethod(F.log_softmax)
+class LogSoftmax(_AlongDim, of=F.log_softmax): ...
 
 
-class Softmin(_AlongDim):
-    """softmax(-x) along `dim`; without `dim` it warns and guesses.
-
-    Source: PyTorch, torch.nn.Softmin.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Softmin(dim=0)(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
-
-    _function = staticmethod(F.softmin)
+class Softmin(_AlongDim, of=F.softmin): ...
 
 
 class Softmax2d(Module):

@@ -8,19 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.functions.nn.multihead import canonical_mask
-
-from ... import _core
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init
-from .activation import GELU, ReLU
-from .container import ModuleList
-from .dropout import Dropout
-from .linear import Linear
-from .module import Module
-from .multihead import MultiheadAttention
-from .normalization import LayerNorm
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init
+from tiny_torch.nn.modules.activation import GELU, ReLU
+from tiny_torch.nn.modules.container import ModuleList
+from tiny_torch.nn.modules.dropout import Dropout
+from tiny_torch.nn.modules.linear import Linear
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.modules.multihead import MultiheadAttention
+from tiny_torch.nn.modules.normalization import LayerNorm
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "Transformer",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...docstrings import told_as
-from ...tensor import Tensor
-from .. import functional as F
-from ._conv import each
-from .module import Module
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._conv import each
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 

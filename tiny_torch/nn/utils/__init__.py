@@ -1,12 +1,12 @@
 """`torch.nn.utils`: what is done to the parameters and gradients of a whole model."""
 
-from . import parametrizations, parametrize, prune, rnn
-from .clip_grad import *
-from .convert_parameters import parameters_to_vector, vector_to_parameters
-from .fusion import *
-from .init import skip_init
-from .spectral_norm import remove_spectral_norm, spectral_norm
-from .weight_norm import remove_weight_norm, weight_norm
+from tiny_torch.nn.utils import parametrizations, parametrize, prune, rnn
+from tiny_torch.nn.utils.clip_grad import *
+from tiny_torch.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from tiny_torch.nn.utils.fusion import *
+from tiny_torch.nn.utils.init import skip_init
+from tiny_torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from tiny_torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
     "clip_grad_norm",

@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
-
-from ... import _core
-from ...arguments import wrong_kind
-from ...autograd import no_grad
-from ...tensor import Tensor, wrap
+from tiny_torch import _core
+from tiny_torch.autograd import no_grad
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.tensor import Tensor, wrap
 
 __all__ = [
     "clip_grad_norm",

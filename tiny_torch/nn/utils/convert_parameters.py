@@ -7,8 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.functions.methods import published
-
-from ...tensor import Tensor
+from tiny_torch.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

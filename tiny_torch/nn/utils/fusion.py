@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from ..modules import Module
-from ..parameter import Parameter
+from tiny_torch.nn.modules import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "fuse_conv_bn_eval",

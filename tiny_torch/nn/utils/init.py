@@ -6,8 +6,7 @@ import inspect
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-
-from ..modules import Module
+from tiny_torch.nn.modules import Module
 
 __all__ = ["skip_init"]
 

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
+from tiny_torch.autograd import no_grad
 from tiny_torch.functions.linalg.lapack import check_precision
-
-from ...autograd import no_grad
-from ...tensor import Tensor
-from .. import functional as F
-from ..modules import Module
-from .parametrize import register_parametrization
-from .spectral_norm import as_matrix, default_dim
-from .weight_norm import norm_except_dim, weight_of
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules import Module
+from tiny_torch.nn.utils.parametrize import register_parametrization
+from tiny_torch.nn.utils.spectral_norm import as_matrix, default_dim
+from tiny_torch.nn.utils.weight_norm import norm_except_dim, weight_of
+from tiny_torch.tensor import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

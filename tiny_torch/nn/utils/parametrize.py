@@ -11,12 +11,11 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from tiny_torch.modes import Scope
-
-from ...autograd import no_grad
-from ...tensor import Tensor
-from ..modules import Module, ModuleDict, ModuleList
-from ..parameter import Parameter
+from tiny_torch.autograd import no_grad
+from tiny_torch.base.modes import Scope
+from tiny_torch.nn.modules import Module, ModuleDict, ModuleList
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "ParametrizationList",

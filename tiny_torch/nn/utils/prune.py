@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-
-from ..modules import Module
-from .convert_parameters import parameters_to_vector
-from .pruning_methods import (
+from tiny_torch.nn.modules import Module
+from tiny_torch.nn.utils.convert_parameters import parameters_to_vector
+from tiny_torch.nn.utils.pruning_methods import (
     BasePruningMethod,
     CustomFromMask,
     Identity,

@@ -14,8 +14,7 @@ from copy import copy
 from typing import Any
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "BasePruningMethod",

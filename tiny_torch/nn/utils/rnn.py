@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.arguments import check_bool
+from tiny_torch import _core
+from tiny_torch.base.arguments import check_bool
 from tiny_torch.functions.common import as_tensors, check_tensor, standalone
-
-from ... import _core
-from ...tensor import Tensor
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "PackedSequence",

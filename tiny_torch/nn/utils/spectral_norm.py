@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import tiny_torch as torch
-
-from ...autograd import no_grad
-from ...tensor import Tensor
-from .. import functional as F
-from ..modules import Module
-from ..parameter import Parameter
+from tiny_torch.autograd import no_grad
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 

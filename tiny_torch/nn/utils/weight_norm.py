@@ -9,12 +9,11 @@ import warnings
 from typing import Any, TypeVar
 
 import tiny_torch as torch
+from tiny_torch.nn.modules import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.nn.utils.spectral_norm import hook_of
 from tiny_torch.ops.shape.views import wrap_dim
-
-from ...tensor import Tensor
-from ..modules import Module
-from ..parameter import Parameter
-from .spectral_norm import hook_of
+from tiny_torch.tensor import Tensor
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

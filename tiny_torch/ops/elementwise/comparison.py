@@ -5,16 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.common import by_operator, public, without_gradient
+from tiny_torch.autograd.graph import run
+from tiny_torch.ops.common import Binary, by_operator, public, without_gradient
 from tiny_torch.ops.elementwise.arithmetic import Where
 
 
-class Extreme(Op):
+class Extreme(Binary):
     """maximum and minimum: where both are equal, each gets half the gradient; of a NaN, all."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1)
     loses: Callable  # (x, y): where the other of the two is the extreme
 

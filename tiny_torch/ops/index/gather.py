@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
 from tiny_torch.ops.index.brackets import (
@@ -41,6 +41,8 @@ class Gather(Op):
 
 class FromGather(Spread):
     pick = Gather
+    node_name = "ScatterAddBackward0"
+    aten = "scatter_add"
 
     @staticmethod
     def add(total, x, index, shape, dim):

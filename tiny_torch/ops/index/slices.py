@@ -5,7 +5,7 @@ from __future__ import annotations
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.brackets import ADD, SET, Spread, as_operand, fitted, fresh
 from tiny_torch.ops.index.gather import ScatterReduce
@@ -30,6 +30,8 @@ class IndexSelect(Op):
 
 class FromIndexSelect(Spread):
     pick = IndexSelect
+    node_name = "IndexAddBackward0"
+    aten = "index_add"
 
     @staticmethod
     def add(total, x, index, shape, dim):
@@ -122,6 +124,7 @@ class Take(Op):
 
 class FromTake(Spread):
     pick = Take
+    node_name = "PutBackward0"
 
     @staticmethod
     def add(total, x, index, shape):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.index.selection import Select, SelectOne
 from tiny_torch.ops.reduce.sums import share_evenly
 
@@ -38,6 +38,7 @@ class MedianOfAll(Op):
     """Elements that equal the median share the gradient evenly."""
 
     saves = (0, ~0)
+    aten = "median"
 
     @staticmethod
     def forward(x, ignore_nan):

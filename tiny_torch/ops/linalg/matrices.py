@@ -11,8 +11,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_many
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
-from tiny_torch.dtypes import finfo
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.dtypes import finfo
 from tiny_torch.ops.elementwise.cast import widened
 from tiny_torch.ops.linalg.factor import LinalgEigh, LinalgSvd, columns, over_differences
 from tiny_torch.ops.linalg.lapack import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.tensor import Tensor
 
 
@@ -17,6 +17,9 @@ class ScaledDotProductFlashAttentionForCpu(Op):
 
     arity = 4
     saves = (0, 1, 2, 3, ~0)
+    aten = "scaled_dot_product_attention"
+    words = "result:output"
+    cost = "attention"
 
     @staticmethod
     def forward(q, k, v, mask, causal, scale):

@@ -12,7 +12,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.brackets import as_operand
 from tiny_torch.ops.index.slices import IndexSelect
@@ -27,6 +27,8 @@ class Embedding(Op):
 
     arity = 2
     saves = (1,)
+    words = "index:indices padding:padding_idx"
+    cost = "embedding"
 
     @staticmethod
     def forward(table, index, padding, by_frequency):

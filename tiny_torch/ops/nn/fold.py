@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 # `windows` is (kernel, dilation, padding, stride), two numbers each.
 
 
 class Im2Col(Op):
     """(N, C, H, W) -> (N, C * taps, windows)"""
+
+    aten = "im2col"
 
     @staticmethod
     def forward(x, windows):
@@ -25,6 +27,8 @@ class Im2Col(Op):
 
 class Col2Im(Op):
     """(N, C * taps, windows) -> (N, C, *size), where columns that show a pixel add up."""
+
+    aten = "col2im"
 
     @staticmethod
     def forward(x, size, windows):

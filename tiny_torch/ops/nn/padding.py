@@ -5,8 +5,8 @@ input, where it adds what was made of an element.
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
-from tiny_torch.layouts import ORDERS, suggested_format
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.layouts import ORDERS, suggested_format
 
 
 class ConstantPadNd(Op):
@@ -68,6 +68,12 @@ class PadFromInput(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(PadFromInputTransposed, grad, *saved)
+
+    @staticmethod
+    def node_name(saved, node):
+        kind, plan, _ = node.constants
+        name = ("ReflectionPad", "ReplicationPad", None)[kind]
+        return f"{name}{len(plan[0])}DBackward0" if name else "torch::autograd::CopySlices"
 
 
 class PadCircular(PadFromInput):

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply, apply_many
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.linalg.matmul import Linear
 from tiny_torch.ops.shape.join import Cat
 

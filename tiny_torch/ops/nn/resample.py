@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS = range(5)
 
@@ -26,6 +26,13 @@ class Interpolate(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(InterpolateTransposed, grad, *saved)
+
+    @staticmethod
+    def node_name(saved, node):
+        size, (kind, _, antialias, *_) = node.constants
+        linear = ("Linear", "Bilinear", "Trilinear")[len(size) - 1]
+        name = ("Nearest", "NearestExact", linear, "Bicubic", "Lanczos")[kind]
+        return f"Upsample{name}{len(size)}D{'Aa' if antialias else ''}Backward0"
 
 
 class InterpolateTransposed(Op):

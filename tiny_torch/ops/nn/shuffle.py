@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 
 def arranged(x, split: tuple, groups: tuple):

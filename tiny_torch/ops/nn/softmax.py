@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.tensor import Tensor
 
 
 class Softmax(Op):
     saves = (~0,)
     overwrites = True
+    cost = "lines"
 
     @staticmethod
     def forward(x, dim, out=None):
@@ -56,6 +57,7 @@ class SoftmaxBackward(Op):
 class LogSoftmax(Op):
     saves = (~0,)
     overwrites = True
+    cost = "lines"
 
     @staticmethod
     def forward(x, dim, out=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import no_derivative
 from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.shape.join import broadcast_shapes
@@ -97,6 +97,8 @@ class DirichletGrad(Op):
 class Normal1(Drawn):
     """Draws from a tensor of means and one deviation."""
 
+    node_name = "NormalBackward1"
+
     @staticmethod
     def forward(mean, std, core, out):
         result = array_module(mean.device).empty(mean.shape, mean.dtype) if out is None else out
@@ -107,6 +109,8 @@ class Normal1(Drawn):
 
 class Normal2(Drawn):
     """Draws from one mean and a tensor of deviations."""
+
+    node_name = "NormalBackward2"
 
     @staticmethod
     def forward(std, mean, core, out):
@@ -122,6 +126,7 @@ class Normal3(Drawn):
 
     arity = 2
     broadcasts = True
+    node_name = "NormalBackward3"
 
     @staticmethod
     def forward(mean, std, core, out):

@@ -7,7 +7,7 @@ import math
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
 from tiny_torch.ops.reduce.sums import count, spread

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.ops.linalg.lapack import in_tensors
 from tiny_torch.ops.reduce.sums import count, spread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import written
 from tiny_torch.ops.index.brackets import fill_where, is_expanded
 from tiny_torch.ops.shape.views import zeros_of
@@ -31,6 +31,8 @@ class Repeat(Op):
 
 
 class Flip(Op):
+    words = "dims:dims"
+
     @staticmethod
     def forward(x, dims):
         return x.flip(dims), (dims,)
@@ -41,6 +43,8 @@ class Flip(Op):
 
 
 class Roll(Op):
+    words = "dims:dims"
+
     @staticmethod
     def forward(x, shifts, dims):
         return x.roll(shifts, dims), (shifts, dims)

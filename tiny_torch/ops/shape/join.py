@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.size import Size
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.shape.views import Part
-from tiny_torch.size import Size
 
 
 class Cat(Op):
+    cost = "join"
+
     @staticmethod
     def forward(*arguments, out=None):
         *arrays, dim = arguments
@@ -35,6 +37,8 @@ class Cat(Op):
 
 
 class Stack(Op):
+    cost = "join"
+
     @staticmethod
     def forward(*arguments, out=None):
         *arrays, dim = arguments

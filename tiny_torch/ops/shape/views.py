@@ -15,8 +15,8 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Node, Op, edge_of, note, run
 from tiny_torch.autograd.term import term
 from tiny_torch.autograd.writes import move_retained
-from tiny_torch.devices import array_module
-from tiny_torch.modes import OFF, modes
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import OFF, modes
 from tiny_torch.tensor import Tensor
 
 show = _core.show  # (array, steps): the view that a chain of its own methods leads to
@@ -101,7 +101,12 @@ class Diagonal(Part):
 
 
 class Squeeze(Part):
-    pass
+    @staticmethod
+    def node_name(saved, node):
+        ((_, (dims,)),) = node.constants[0]
+        return (
+            f"SqueezeBackward{int(len(dims) == 1)}"  # which squeeze() of one dim of size 1 is, too
+        )
 
 
 class Unsqueeze(Part):
@@ -120,6 +125,9 @@ class View(Op):
 
 class Reshape(Op):
     """A copy in another shape, where no view can show it."""
+
+    node_name = "UnsafeViewBackward0"
+    cost = "copy"
 
     @staticmethod
     def forward(x, shape):
@@ -145,6 +153,8 @@ class T(Transpose):
 
 
 class Permute(Op):
+    words = "dims:dims"
+
     @staticmethod
     def forward(x, dims):
         return x.permute(dims), (dims,)

@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor import Tensor
-from .._foreach import scalar
-from ..optimizer import Optimizer
+from tiny_torch.optim._foreach import scalar
+from tiny_torch.optim.optimizer import Optimizer
+from tiny_torch.tensor import Tensor
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being "

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from ..optimizer import Optimizer
-from .base import LRScheduler, rates_of, set_value
-from .plateau import ReduceLROnPlateau
+from tiny_torch.optim._schedules.base import LRScheduler, rates_of, set_value
+from tiny_torch.optim._schedules.plateau import ReduceLROnPlateau
+from tiny_torch.optim.optimizer import Optimizer
 
 
 class _Composed(LRScheduler):

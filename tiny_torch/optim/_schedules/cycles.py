@@ -6,8 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ..optimizer import Optimizer
-from .base import Schedule, check_optimizer, for_each_group, saved_function, set_value
+from tiny_torch.optim._schedules.base import (
+    Schedule,
+    check_optimizer,
+    for_each_group,
+    saved_function,
+    set_value,
+)
+from tiny_torch.optim.optimizer import Optimizer
 
 
 class CosineAnnealingWarmRestarts(Schedule):

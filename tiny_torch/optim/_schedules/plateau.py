@@ -6,8 +6,14 @@ import math
 import warnings
 from typing import Any, Literal
 
-from ..optimizer import Optimizer
-from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, rates_of, set_value
+from tiny_torch.optim._schedules.base import (
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    check_optimizer,
+    rates_of,
+    set_value,
+)
+from tiny_torch.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):

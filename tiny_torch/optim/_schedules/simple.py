@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...docstrings import own_methods
-from ..optimizer import Optimizer
-from .base import Schedule, rates_of, saved_function
+from tiny_torch.base.docstrings import own_methods
+from tiny_torch.optim._schedules.base import Schedule, rates_of, saved_function
+from tiny_torch.optim.optimizer import Optimizer
 
 
 class _ByFunction(Schedule):

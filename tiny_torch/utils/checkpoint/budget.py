@@ -20,7 +20,7 @@ import numpy as np
 import tiny_torch as torch
 from tiny_torch.autograd import enable_grad, no_grad
 from tiny_torch.autograd.graph import saved_tensors_hooks
-from tiny_torch.modes import Scope
+from tiny_torch.base.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.modes import Setting
+from tiny_torch.base.modes import Setting
 from tiny_torch.nn import Module
 from tiny_torch.utils.checkpoint.reentrant import CheckpointFunction
 from tiny_torch.utils.checkpoint.region import CHECKS, Contexts, noop_context_fn, recorded

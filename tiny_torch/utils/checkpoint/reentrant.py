@@ -8,7 +8,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.autograd import Function, enable_grad, no_grad
-from tiny_torch.modes import thread
+from tiny_torch.base.modes import thread
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.checkpoint.surroundings import Surroundings
 

@@ -12,7 +12,7 @@ import tiny_torch as torch
 from tiny_torch.autograd import enable_grad
 from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.graph import Node, Op, edge_of, saved_tensors_hooks
-from tiny_torch.modes import thread
+from tiny_torch.base.modes import thread
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.checkpoint.log import Log, told
 from tiny_torch.utils.checkpoint.surroundings import Surroundings

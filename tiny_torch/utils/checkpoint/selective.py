@@ -18,7 +18,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import STALE, Node, Op, check_saved, edge_of, node_stamp
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode
-from tiny_torch.modes import Scope, thread
+from tiny_torch.base.modes import Scope, thread
 from tiny_torch.ops.linalg.matmul import Linear, Matmul
 from tiny_torch.ops.linalg.products import Addmm
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tiny_torch.amp.autocast_mode import autocast
 from tiny_torch.amp.state import settings
-from tiny_torch.modes import Several
-from tiny_torch.random import Forked, default_generators, fork_rng
+from tiny_torch.base.modes import Several
+from tiny_torch.functions.random.generator import Forked, default_generators, fork_rng
 
 
 class Surroundings:

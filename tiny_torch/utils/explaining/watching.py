@@ -20,9 +20,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, Op, edge_of
 from tiny_torch.autograd.places import is_users
 from tiny_torch.autograd.record import BACKWARD, ORDINARY, RANGE, VIEW, start_record, stop_record
-from tiny_torch.modes import Scope, thread
+from tiny_torch.base.modes import Scope, thread
+from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.nn import Module
-from tiny_torch.random import default_generator
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.memory.recording import Recording
 

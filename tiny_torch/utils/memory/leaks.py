@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_torch.cpu.memory import size_text
+from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.memory.blocks import Block, Site, describe
 from tiny_torch.utils.memory.chains import Chain

@@ -20,7 +20,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.autograd.op_mode import OpMode
 from tiny_torch.autograd.places import ModulePaths, Place
-from tiny_torch.cpu.memory import size_text
+from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.memory import page
 from tiny_torch.utils.memory.blocks import BEFORE, KEY, Block, Site, describe, name_of_op

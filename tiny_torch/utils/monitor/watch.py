@@ -15,7 +15,7 @@ from typing import Any
 
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.autograd.places import Place
-from tiny_torch.modes import Scope
+from tiny_torch.base.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.nn.parameter import is_lazy
 from tiny_torch.optim import Optimizer

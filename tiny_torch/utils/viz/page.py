@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tiny_torch.cpu.memory import size_text
+from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.pages import document, encoded
 from tiny_torch.utils.viz.facts import Facts, Leaf, Operation, Source, counted

@@ -14,7 +14,7 @@ from tiny_torch.autograd.graph import Node
 from tiny_torch.autograd.seen import hidden
 from tiny_torch.autograd.term import settled
 from tiny_torch.autograd.writes import CopySlices
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.utils.viz.facts import Kind, Operation
 from tiny_torch.utils.viz.reading import Reading, held, input_kind, kind_of, written_by
 

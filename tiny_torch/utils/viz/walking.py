@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.graph import FREED, Node, Op
 from tiny_torch.autograd.hooks import After, Hook, add_to, add_to_node
-from tiny_torch.creation import ones_like
-from tiny_torch.modes import INFERENCE, modes
+from tiny_torch.base.modes import INFERENCE, modes
+from tiny_torch.functions.creation.fill import ones_like
 from tiny_torch.tensor import Tensor, wrap
 from tiny_torch.utils.viz.facts import Kind, Source
 from tiny_torch.utils.viz.reading import Reading, is_array, is_gate, role_of, written_by

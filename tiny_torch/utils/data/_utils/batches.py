@@ -22,7 +22,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
 from tiny_torch.autograd.record import RANGE, enter, leave
-from tiny_torch.devices import cuda_count
+from tiny_torch.base.devices import cuda_count
 from tiny_torch.utils.data._utils import channel, fetch, worker
 from tiny_torch.utils.data._utils.pin_memory import pin_memory
 from tiny_torch.utils.data.sampler import draw_seed

@@ -20,7 +20,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch._serialization import core
+from tiny_torch.exchange import core
 
 HEADER = struct.Struct("QI")  # the length of what follows, the number of files
 MOST_FILES = 32  # of a message; the tensors after that are pickled

@@ -1,6 +1,0 @@
-"""`torch.backends`: what PyTorch computes with. The flags can be set and read, and change nothing.
-
-https://pytorch.org/docs/stable/backends.html
-"""
-
-from tiny_torch.backends import cpu, cuda, cudnn, mkl, mps, openmp

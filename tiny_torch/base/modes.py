@@ -1,0 +1,89 @@
+"""What this thread's ops must mind: one integer, which each op reads before anything else."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ContextDecorator
+from typing import Any
+
+from tiny_torch import _core
+
+NO_GRAD: int = 1
+INFERENCE: int = 2
+OFF: int = NO_GRAD | INFERENCE
+ANOMALY: int = 4
+SAVED_HOOKS: int = 8
+WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see all ops, or those of some names
+RECORDED: int = 32  # a profiler notes how long each takes: autograd/record.py
+modes: Any = _core.modes  # `bits`: 0 is plain recording
+# {bit: the module that implements the mode}: each enters itself here, so that the core, which asks
+# it while the bit is set, imports none of them.
+module_of: dict[int, Any] = {}
+
+
+class Scope(_core.Scope):
+    """What a ``with`` changes and puts back, whatever interrupts it (src/autograd/scope.cpp).
+
+    Python may be interrupted between any two of its steps: so `current` changes nothing, and
+    `restore` can be called again.
+    """
+
+    __slots__ = ()
+
+    def current(self) -> Any:
+        """What is to be put back."""
+
+    def begin(self) -> Any:
+        """Makes the change; answers what ``as`` names."""
+
+    def restore(self, before: Any) -> None:
+        """Puts back what `current` has answered."""
+
+
+class Setting(Scope, ContextDecorator):
+    """An attribute that has another value for a while."""
+
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self.owner, self.name, self.value = owner, name, value
+
+    def current(self) -> Any:
+        return getattr(self.owner, self.name)
+
+    def begin(self) -> None:
+        setattr(self.owner, self.name, self.value)
+
+    def restore(self, before: Any) -> None:
+        setattr(self.owner, self.name, before)
+
+
+class Several(Scope):
+    """Scopes as one, each within those before it."""
+
+    def __init__(self, *scopes: Scope) -> None:
+        self.scopes = scopes
+
+    def current(self) -> list:
+        return [scope.current() for scope in self.scopes]
+
+    def begin(self) -> None:
+        for scope in self.scopes:
+            scope.begin()
+
+    def restore(self, before: list) -> None:
+        for scope, value in zip(reversed(self.scopes), reversed(before), strict=True):
+            scope.restore(value)
+
+
+class Thread(threading.local):
+    """What this thread's modes need beside their bits."""
+
+    check_nan = True  # of ANOMALY
+    running: Any = None  # the node whose backward runs, under ANOMALY
+    origins: Any = None  # of ANOMALY: which ops first made NaN and inf
+    saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
+    backward: Any = None  # weak: the last engine's Run to meet a packed value, a Function, a hook
+    checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
+    see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
+
+
+thread = Thread()

@@ -1,0 +1,35 @@
+"""`torch.backends.cuda`: whether CUDA is there, and how it computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.base.devices import has_cuda
+from tiny_torch.compat import switches
+
+
+def is_built() -> bool:
+    """Whether this build has CUDA, though there may be no GPU: `cuda.is_available` tells."""
+    return has_cuda()
+
+
+class _MatmulFlags:
+    """The flags of matrix products on a GPU; AttributeError for a name that is none."""
+
+    __slots__ = ("allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precision_reduction")
+
+    def __init__(self) -> None:
+        self.allow_fp16_reduced_precision_reduction = True
+        self.allow_bf16_reduced_precision_reduction = True
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether float32 may be rounded: `set_float32_matmul_precision` in another form."""
+        return switches.get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, value: Any) -> None:
+        switches.set_float32_matmul_precision("high" if value else "highest")
+
+
+matmul = _MatmulFlags()

@@ -1,0 +1,1 @@
+"""Files of tensors: PyTorch's own, and safetensors."""

@@ -1,0 +1,1 @@
+"""Making tensors: by a rule, from data, from others' memory."""

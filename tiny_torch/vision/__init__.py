@@ -1,0 +1,1 @@
+"""Data sets, transforms and models of pictures: torchvision's names."""
