@@ -9,11 +9,12 @@ is over. While nobody records, `enter` answers None, and `leave(None)` does noth
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.names import name_of
-from tiny_torch.base.modes import thread
+from tiny_torch.base.modes import RECORDED, module_of, thread
 
 # Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
 # names of nodes in backward and of `record_function` blocks; modules; a user's Functions by name.
@@ -49,6 +50,11 @@ def enter_node(node: Any, grad: Any) -> Any:
     if thread.see_node is not None:
         thread.see_node(node, grad)
     return row
+
+
+def enter_write(op: Any, inputs: tuple) -> Any:
+    """The row of an op that writes in place."""
+    return enter(op, IN_PLACE, -1, inputs)
 
 
 def enter_accumulation() -> Any:
@@ -88,3 +94,6 @@ def watch_modules(profile: Any, wanted: bool) -> None:
             kind.__call__ = _recorded(plain) if seen else plain  # type: ignore[method-assign]
         if seen == bool(_watching):  # else another thread, or a handler, has changed it meanwhile
             return
+
+
+module_of[RECORDED] = sys.modules[__name__]

@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd import history
+from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.base.docstrings import copy_as
 from tiny_torch.compat import refusals
@@ -57,12 +57,14 @@ MODULES: tuple[ModuleType, ...] = (
     gather,
     histogram,
     history,
+    hooks,
     join,
     masks,
     matmul,
     matrices,
     memory,
     moments,
+    nodes,
     norms,
     numeric,
     operators,
@@ -96,8 +98,8 @@ PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
-        *("amp.state", "autograd.history", "base.devices", "compat.switches"),
-        *("functions.printing", "functions.storage"),
+        *("amp.state", "autograd.history", "autograd.hooks", "autograd.nodes", "base.devices"),
+        *("compat.switches", "functions.printing", "functions.storage"),
     )
 }
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
