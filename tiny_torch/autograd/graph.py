@@ -77,6 +77,7 @@ class Op:
     # "y:exponent", or a function of the node that answers it.
     words: Any = ""
     cost = ""  # the kind of work that it is, of autograd/_profiler/costs.py
+    draws = False  # random numbers
 
     @staticmethod
     def show_saved(values: Any, k: int) -> Any:

@@ -67,5 +67,5 @@ LogicalXor = without_gradient(
 )
 for _name, _what in (("gcd", "greatest common divisor"), ("lcm", "least common multiple")):
     without_gradient(_name, f"The {_what} of two integers.", 2, (), numbers=False)
-without_gradient("logical_not", "Whether each element is 0.", 1, LOGICAL)
+LogicalNot = without_gradient("logical_not", "Whether each element is 0.", 1, LOGICAL)
 BitwiseNot = without_gradient("bitwise_not", "Each bit turned; logical not of a bool.", 1, ())

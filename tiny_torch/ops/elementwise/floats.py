@@ -23,8 +23,9 @@ TESTS = {
     "isneginf": "Whether each element is -inf.",
     "signbit": "Whether each element's sign is minus, as that of -0 is, too.",
 }
-for _name, _what in TESTS.items():
-    without_gradient(_name, _what, 1, in_place=False)
+Isnan, Isinf, Isfinite, *_ = [
+    without_gradient(name, what, 1, in_place=False) for name, what in TESTS.items()
+]
 
 of_input(
     "sgn", "-1, 0 or 1 as each element's sign.", lambda grad, x: zero_gradient(grad), record="sign"

@@ -17,7 +17,7 @@ of_input(
     "1 - erf(x), accurate where that is small.",
     lambda grad, x: grad * ((x * x).neg().exp() * -TWO_OVER_ROOT_PI),
 )
-of_input(
+Erfinv = of_input(
     "erfinv",
     "The inverse of erf; NaN beyond 1.",
     lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI),
