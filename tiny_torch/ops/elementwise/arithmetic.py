@@ -12,7 +12,6 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, TensorBase, run
 from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import by_number, over, public, zero_gradient
-from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -102,6 +101,21 @@ class Quotient(Div):
 
 
 Quotient.__name__ = "Div"
+
+
+class Cast(Op):
+    """Another dtype; the gradient is cast back."""
+
+    node_name = "ToCopyBackward0"
+    aten = "to"
+
+    @staticmethod
+    def forward(x, dtype):
+        return x.astype(dtype), (x.dtype,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Cast, grad, saved[0])
 
 
 class Pow(Op):
