@@ -77,6 +77,8 @@ class Op:
     # What `_saved_*` calls arguments of forward and results, beside saved_values.WORDS: text as
     # "y:exponent", or a function of the node that answers it.
     words: Any = ""
+    cost = ""  # the kind of work that it is, of autograd/_profiler/costs.py
+    draws = False  # random numbers
 
     @staticmethod
     def show_saved(values: Any, k: int) -> Any:
@@ -143,6 +145,7 @@ class Node(_core.NodeBase):
         values = list(saved)
         for k, place in enumerate(self.op.saves):
             before = saved[k]
+            values[k] = getattr(before, "kept_copy", None) or before
             if place is None or place < 0 or k in self.op.keeps_data:
                 continue
             latest = getattr(before, "latest", None)

@@ -26,12 +26,9 @@ enter = _core.enter
 leave = _core.leave
 # {op class: its node's name, and `factors`}, where the name does not depend on the node.
 told: dict[Any, tuple[str, slice]] = {}
-# {product: where its two factors stand among the inputs}
-MATMULS = {
-    **dict.fromkeys(("Mm", "Bmm", "Matmul", "Linear"), slice(2)),
-    **dict.fromkeys(("Addmm", "Baddbmm"), slice(1, 3)),
-}
-PRODUCTS = {**MATMULS, **dict.fromkeys(("Convolution", "ConvolutionTranspose"), slice(2))}
+# {an op's `cost`, if it is a product: where its two factors stand among the inputs}
+MATMULS = {"product": slice(2), "linear": slice(2), "sum of a product": slice(1, 3)}
+PRODUCTS = {**MATMULS, "convolution": slice(2), "transposed convolution": slice(2)}
 ALL = slice(None)
 
 
@@ -44,7 +41,7 @@ def enter_node(node: Any, grad: Any) -> Any:
     found = told.get(node.op)
     if found is None:
         op = node.op
-        found = name_of(node), PRODUCTS.get(op.__name__, ALL)
+        found = name_of(node), PRODUCTS.get(op.cost, ALL)
         if isinstance(op, type) and not callable(op.node_name):  # type: ignore[attr-defined]
             told[op] = found
     name, factors = found

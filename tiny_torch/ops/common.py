@@ -14,6 +14,22 @@ from tiny_torch.tensor import Tensor
 OPERANDS = (float, int, Tensor, np.number, np.bool_)
 
 
+class Elementwise(Op):
+    cost = "elementwise"
+
+
+class Binary(Elementwise):
+    """Of two inputs, broadcast."""
+
+    arity = 2
+    broadcasts = True
+
+
+class Ternary(Elementwise):
+    arity = 3
+    broadcasts = True
+
+
 class Declared(NamedTuple):
     """An elementwise op of one or two inputs that has a public function."""
 

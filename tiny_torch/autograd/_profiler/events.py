@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import tiny_torch
-from tiny_torch.autograd._profiler.flops import flops_of, flops_of_backward, is_tensor
+from tiny_torch.autograd._profiler.costs import flops_of, flops_of_backward, is_tensor
 from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.profiler_util import FunctionEvent
 from tiny_torch.autograd.record import (
@@ -116,7 +116,7 @@ def stack() -> tuple:
 def operations(row: Row, forward: Row | None) -> int:
     """Those of a row; of backward, PyTorch's profiler counts matrix products alone."""
     if forward is not None:
-        counts = getattr(forward.what, "__name__", "") in MATMULS
+        counts = getattr(forward.what, "cost", "") in MATMULS
         return flops_of_backward(forward.what, forward.arguments, row.hint) if counts else 0
     return flops_of(row.what, row.arguments) if row.form in (ORDINARY, VIEW, OUT) else 0
 

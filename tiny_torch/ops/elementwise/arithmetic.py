@@ -9,15 +9,22 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op, TensorBase, run
+from tiny_torch.autograd.graph import TensorBase, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import by_number, over, public, zero_gradient
+from tiny_torch.ops.common import (
+    Binary,
+    Elementwise,
+    Ternary,
+    by_number,
+    over,
+    public,
+    zero_gradient,
+)
 from tiny_torch.tensor import Tensor, wrap
 
 
-class Add(Op):
-    arity = 2
-    broadcasts = True
+class Add(Binary):
+    cost = "sum"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -28,9 +35,8 @@ class Add(Op):
         return grad, grad
 
 
-class Sub(Op):
-    arity = 2
-    broadcasts = True
+class Sub(Binary):
+    cost = "difference"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -42,13 +48,12 @@ class Sub(Op):
 
 
 @public("mul", "input * other.", left=True)
-class Mul(Op):
-    arity = 2
-    broadcasts = True
+class Mul(Binary):
     saves = (0, 1)
     used_by = ((1,), (0,))
     overwrites = True
     once = True
+    cost = "multiplication"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -70,9 +75,7 @@ class Mul(Op):
         return shown(values[1 - k if type(values[0]) in NUMBERS else k])
 
 
-class Div(Op):
-    arity = 2
-    broadcasts = True
+class Div(Binary):
     saves = (0, 1)
     used_by = ((1,), (0, 1))
     once = True
@@ -92,22 +95,22 @@ class Div(Op):
 
 
 class Quotient(Div):
-    """A number over a tensor. A copy of that is kept, as PyTorch keeps its reciprocal, so that both
-    the tensor and the result may be written."""
+    """A number over a tensor. Both that and the result may be written: PyTorch has a reciprocal."""
 
     @staticmethod
     def forward(x, y):
-        return x / y, (x, y.clone)
+        return x / y, (x, y.kept())
 
 
 Quotient.__name__ = "Div"
 
 
-class Cast(Op):
+class Cast(Elementwise):
     """Another dtype; the gradient is cast back."""
 
     node_name = "ToCopyBackward0"
     aten = "to"
+    cost = "cast"
 
     @staticmethod
     def forward(x, dtype):
@@ -118,11 +121,9 @@ class Cast(Op):
         return run(Cast, grad, saved[0])
 
 
-class Pow(Op):
+class Pow(Binary):
     """d(x^y) = y x^(y-1) dx + x^y ln x dy, where 0 ^ 0 counts as the constant 1."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1, ~0)
     used_by = ((0, 1), (0, 1), (1,))
     words = "y:exponent"
@@ -166,11 +167,7 @@ class Pow(Op):
 
 
 @public("floor_divide", "The floor of input / other.", left=True)
-class FloorDivide(Op):
-    arity = 2
-
-    broadcasts = True
-
+class FloorDivide(Binary):
     @staticmethod
     def forward(x, y, out=None):
         return (x // y if out is None else x.floor_divide(y, out)), ()
@@ -209,9 +206,7 @@ class DivTrunc(DivFloor):
 
 
 @public("remainder", "Python's input % other: other's sign.", left=True)
-class Remainder(Op):
-    arity = 2
-    broadcasts = True
+class Remainder(Binary):
     saves = (0, 1)
     used_by = ((1,), (1,))
     node_name = by_number("Remainder", 0, 1)
@@ -227,9 +222,7 @@ class Remainder(Op):
 
 
 @public("fmod", "C's fmod(input, other): input's sign.")
-class Fmod(Op):
-    arity = 2
-    broadcasts = True
+class Fmod(Binary):
     saves = (0, 1)
     used_by = ((1,), (1,))
     node_name = by_number("Fmod", 0, 1)
@@ -245,9 +238,7 @@ class Fmod(Op):
 
 
 @public("hypot", "The length of the vector (input, other).", numbers=False)
-class Hypot(Op):
-    arity = 2
-    broadcasts = True
+class Hypot(Binary):
     saves = (0, 1, ~0)
     used_by = ((0,), (1,), (0, 1))
 
@@ -266,9 +257,7 @@ class Hypot(Op):
 
 
 @public("atan2", "The angle of the point (other, input).", numbers=False)
-class Atan2(Op):
-    arity = 2
-    broadcasts = True
+class Atan2(Binary):
     saves = (0, 1)
 
     @staticmethod
@@ -285,9 +274,7 @@ class Atan2(Op):
         return grad * to_x if needs[0] else None, grad * to_y if needs[1] else None
 
 
-class Lerp(Op):
-    arity = 3
-    broadcasts = True
+class Lerp(Ternary):
     saves = (0, 1, 2)
     used_by = ((2,), (2,), (0, 1))
     node_name = by_number("Lerp", 0, 2)
@@ -307,11 +294,9 @@ class Lerp(Op):
         )
 
 
-class Addcmul(Op):
+class Addcmul(Ternary):
     """x + y z"""
 
-    arity = 3
-    broadcasts = True
     saves = (1, 2)
     used_by = ((2,), (1,))
     words = "y:tensor1 z:tensor2"
@@ -326,11 +311,9 @@ class Addcmul(Op):
         return grad, grad * z if needs[1] else None, grad * y if needs[2] else None
 
 
-class Addcdiv(Op):
+class Addcdiv(Ternary):
     """x + y / z"""
 
-    arity = 3
-    broadcasts = True
     saves = (1, 2)
     used_by = ((2,), (1, 2))
     words = "y:tensor1 z:tensor2"
@@ -349,9 +332,7 @@ class Addcdiv(Op):
         )
 
 
-class Where(Op):
-    arity = 3
-    broadcasts = True
+class Where(Ternary):
     saves = (0,)
 
     @staticmethod
@@ -368,11 +349,9 @@ class Where(Op):
         )
 
 
-class Clamp(Op):
+class Clamp(Ternary):
     """A NaN bound makes NaN. The gradient passes where x is within the bounds."""
 
-    arity = 3
-    broadcasts = True
     saves = (0, 1, 2)
     node_name = by_number("Clamp", 1, 1, 2)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.base import layouts
 from tiny_torch.base.devices import to_device
 from tiny_torch.base.dtypes import HALVES
+from tiny_torch.ops.common import Elementwise
 from tiny_torch.ops.elementwise.arithmetic import Cast
 
 
@@ -21,7 +22,9 @@ def narrowed(x: Any, dtype: Any) -> Any:
     return x if x.dtype is dtype else run(Cast, x, dtype)
 
 
-class Clone(Op):
+class Clone(Elementwise):
+    cost = "copy"
+
     @staticmethod
     def forward(x):
         return x.clone(), ()
@@ -35,10 +38,11 @@ class ToCopy(Cast):
     """A dtype that has a gradient."""
 
 
-class ToInteger(Op):
+class ToInteger(Elementwise):
     """A dtype that has no gradient: integers and bool."""
 
     aten = "to"
+    cost = "cast"
 
     @staticmethod
     def forward(x, dtype):
@@ -58,7 +62,7 @@ class Arranged(Clone):
 Arranged.__name__ = "Clone"  # in the graph it is one
 
 
-class ToDevice(Op):
+class ToDevice(Elementwise):
     aten = "to"
 
     @staticmethod

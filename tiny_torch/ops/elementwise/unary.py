@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.ops.common import over, public, with_name, zero_gradient
+from tiny_torch.ops.common import Elementwise, over, public, with_name, zero_gradient
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 
 
 @public("neg", "Each element with its sign turned.")
-class Neg(Op):
+class Neg(Elementwise):
     @staticmethod
     def forward(x, out=None):
         return x.neg(out), ()
@@ -28,7 +28,7 @@ class Neg(Op):
 def of_nothing(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one alone."""
 
-    class OfNothing(Op):
+    class OfNothing(Elementwise):
         @staticmethod
         def forward(x, out=None):
             return getattr(x, name)(out), ()
@@ -44,7 +44,7 @@ def of_input(name: str, what: str, formula, record: str = "") -> Any:
     """A unary op whose gradient is a formula of the incoming one and of x."""
     record = record or name
 
-    class OfInput(Op):
+    class OfInput(Elementwise):
         saves = (0,)
 
         @staticmethod
@@ -61,7 +61,7 @@ def of_input(name: str, what: str, formula, record: str = "") -> Any:
 def of_output(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one and of the result."""
 
-    class OfOutput(Op):
+    class OfOutput(Elementwise):
         saves = (~0,)
 
         @staticmethod
@@ -126,7 +126,7 @@ Trunc = of_nothing("trunc", "Each element without its fraction.", zero_gradient)
 Round = of_nothing("round", "", zero_gradient)
 
 
-class RoundTo(Op):
+class RoundTo(Elementwise):
     """To so many decimals; a half dtype is rounded in float32, and once more at the end."""
 
     node_name = "RoundBackward1"
@@ -152,7 +152,7 @@ class RoundTo(Op):
         return zero_gradient(grad)
 
 
-class ReluBackward(Op):
+class ReluBackward(Elementwise):
     """The gradient passes where the result y is positive."""
 
     arity = 2
@@ -168,7 +168,7 @@ class ReluBackward(Op):
         return run(ReluBackward, grad, saved[0]), zero_gradient(grad) if needs[1] else None
 
 
-class Relu(Op):
+class Relu(Elementwise):
     saves = (~0,)
     overwrites = True
 
@@ -185,7 +185,7 @@ class Relu(Op):
         return run(ReluBackward, grad, y)
 
 
-class TanhBackward(Op):
+class TanhBackward(Elementwise):
     """grad (1 - y^2)"""
 
     arity = 2
@@ -205,7 +205,7 @@ class TanhBackward(Op):
 
 
 @public("tanh", "The hyperbolic tangent.")
-class Tanh(Op):
+class Tanh(Elementwise):
     saves = (~0,)
     overwrites = True
 
@@ -222,7 +222,7 @@ class Tanh(Op):
         return run(TanhBackward, grad, y)
 
 
-class SigmoidBackward(Op):
+class SigmoidBackward(Elementwise):
     """grad (1 - y) y"""
 
     arity = 2
@@ -242,7 +242,7 @@ class SigmoidBackward(Op):
 
 
 @public("sigmoid", "1 / (1 + exp(-x)).")
-class Sigmoid(Op):
+class Sigmoid(Elementwise):
     saves = (~0,)
     overwrites = True
 

@@ -132,6 +132,7 @@ class Fill(Copy):
     """One number everywhere, even in what is expanded."""
 
     node_name = "FillBackward2"
+    cost = "read or write"
 
     @staticmethod
     def forward(x, number, out=None):

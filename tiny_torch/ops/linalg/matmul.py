@@ -50,6 +50,7 @@ class Matmul(Op):
     used_by = ((1,), (0,))
     node_name: Any = product_name
     aten: Any = product_function
+    cost = "product"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -116,6 +117,7 @@ class Mv(Matmul):
     node_name = "MvBackward0"
     aten = "mv"
     words = "y:vec"
+    cost = ""
 
 
 class Dot(Matmul):
@@ -124,6 +126,7 @@ class Dot(Matmul):
     node_name = "DotBackward0"
     aten = "dot"
     words = "y:tensor"
+    cost = ""
 
 
 class MatmulMv(Mv):
@@ -141,6 +144,7 @@ class Linear(Op):
     saves = (0, 1)
     keeps_data = (1,)
     used_by = ((1,), (0,))
+    cost = "linear"
 
     @staticmethod
     def forward(x, weight, bias):

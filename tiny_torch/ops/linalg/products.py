@@ -29,6 +29,7 @@ class Addmm(Op):
 
     dims = 2, 2  # of a and b
     words = "a:mat1 b:mat2"
+    cost = "sum of a product"
 
     @classmethod
     def forward(cls, x, a, b, beta, alpha, out=None):
@@ -69,6 +70,7 @@ class Addmv(Addmm):
 
     dims = 2, 1
     words = "a:mat b:vec"
+    cost = ""
 
 
 class Baddbmm(Addmm):
@@ -83,6 +85,7 @@ class Addbmm(Addmm):
 
     dims = 3, 3
     words = "a:batch1 b:batch2"
+    cost = ""
 
     @staticmethod
     def product(a, b, out):

@@ -19,6 +19,7 @@ class ScaledDotProductFlashAttentionForCpu(Op):
     saves = (0, 1, 2, 3, ~0)
     aten = "scaled_dot_product_attention"
     words = "result:output"
+    cost = "attention"
 
     @staticmethod
     def forward(q, k, v, mask, causal, scale):

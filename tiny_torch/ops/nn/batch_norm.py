@@ -22,6 +22,7 @@ class NativeBatchNorm(Op):
     overwrites = True
     aten = "batch_norm"
     words = "x:input"
+    cost = "lines"
 
     @staticmethod
     def forward(x, weight, bias, running_mean, running_var, training, momentum, eps):

@@ -28,6 +28,7 @@ class Convolution(Op):
     used_by = ((1,), (0,))
     aten = "conv{spatial}d"
     words = "x:input"
+    cost = "convolution"
 
     @staticmethod
     def forward(x, w, bias, settings, size=None, last=None):
@@ -78,6 +79,7 @@ class ConvolutionTranspose(ConvolutionInput):
     node_name = "ConvolutionBackward0"
     aten = "conv_transpose{spatial}d"
     words = "y:input"
+    cost = "transposed convolution"
 
     @staticmethod
     def forward(y, w, bias, size, settings):

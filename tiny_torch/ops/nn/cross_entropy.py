@@ -31,11 +31,12 @@ class CrossEntropy(Op):
     overwrites = True  # the logits by their gradient: in a language model the largest array of all
     aten = "cross_entropy_loss"
     words = "x:logits"
+    cost = "loss"
 
     @staticmethod
     def forward(x, target, weight, *options):
         loss, stats = array_module(x.device).cross_entropy(x, target, weight, *options)
-        return loss, (x, target, weight, stats, *options)
+        return loss, (x.kept(), target, weight, stats, *options)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
@@ -91,6 +92,7 @@ class NllLoss(Op):
     saves = (1, 2)
     piecewise = True
     words = "log_p:self"
+    cost = "loss"
 
     @staticmethod
     def forward(log_p, target, weight, dim, reduction, ignore_index):

@@ -36,6 +36,7 @@ class NativeLayerNorm(Op):
     centered = True
     aten = "layer_norm"
     words = "x:input"
+    cost = "lines"
 
     @classmethod
     def forward(cls, x, weight, bias, dims, eps):

@@ -62,6 +62,8 @@ class Distance(Loss):
 
 
 class MseLoss(Distance, record="mse_loss"):
+    cost = "loss"
+
     @staticmethod
     def composite(x, target, reduction):
         distance = x - target

@@ -40,6 +40,7 @@ class MaxPool(Op):
     piecewise = True
     node_name = by_sizes("Max", "WithIndices")
     aten = "max_pool{second}d"
+    cost = "pool"
 
     @staticmethod
     def forward(x, size, windows):
@@ -108,6 +109,7 @@ class AvgPool(Op):
     piecewise = True
     node_name = by_sizes("Avg")
     aten = "avg_pool{second}d"
+    cost = "pool"
 
     @staticmethod
     def forward(x, size, settings):

@@ -13,6 +13,8 @@ from tiny_torch.ops.shape.join import broadcast_shapes
 class Drawn(Op):
     """Draws that do not move with their parameters: every gradient is 0."""
 
+    draws = True
+
     @staticmethod
     def backward(saved, grad, needs):
         zeros = tuple([grad.new_full(grad.shape, 0) if need else None for need in needs])
@@ -43,6 +45,7 @@ class StandardGamma(Op):
     """Gamma draws of rate 1. How a draw moves with alpha: src/cpu/random/gamma.cpp."""
 
     saves = (0, ~0)
+    draws = True
 
     @staticmethod
     def forward(alpha, core):
@@ -69,6 +72,7 @@ class Dirichlet(Op):
     """Gamma draws over their sum. If one part grows by d, the others shrink in proportion."""
 
     saves = (0, ~0)
+    draws = True
 
     @staticmethod
     def forward(alpha, core):

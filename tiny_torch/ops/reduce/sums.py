@@ -27,6 +27,7 @@ def count(shape, dims) -> int:
 
 class Sum(Op):
     node_name = by_dims("Sum")
+    cost = "read or write"
 
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):
@@ -41,6 +42,7 @@ class Sum(Op):
 
 class Mean(Op):
     node_name = by_dims("Mean")
+    cost = "read or write"
 
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):

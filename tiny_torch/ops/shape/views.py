@@ -127,6 +127,7 @@ class Reshape(Op):
     """A copy in another shape, where no view can show it."""
 
     node_name = "UnsafeViewBackward0"
+    cost = "copy"
 
     @staticmethod
     def forward(x, shape):

@@ -10,8 +10,8 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.autograd._profiler.costs import flops_of
 from tiny_torch.autograd._profiler.events import Row
-from tiny_torch.autograd._profiler.flops import flops_of
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.record import BACKWARD, IN_PLACE, OUT, RANGE
