@@ -3,9 +3,10 @@
 // function's, because `flat` takes keyword-only arguments by position: Python need not look up
 // their defaults one by one. After a call that failed, `refused` (refusals.py) says what its
 // arguments should have been. A mode may see a function of several ops as one op (op_mode.py's
-// `as_one`); a Function made for that alone has no second names. A flag is
-// True or False: the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`. Nor is
-// a bool an int, such as `x.sum(True)`.
+// `as_one`); a Function made for that alone has no second names. What the function's annotations
+// say of some kinds is checked here, before the call: a tensor is a tensor; a flag True or False
+// (the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`); and a bool is no
+// int, such as `x.sum(True)`.
 #include <Python.h>
 #include <structmember.h>
 
@@ -22,12 +23,13 @@ namespace {
 struct Function {
   PyObject_HEAD PyObject *plain, *flat;  // `flat` is `plain` where it has no such arguments
   // {keyword: its first name; None where it is refused; of a flag whether it may be None; 0 of an
-  // int}, or null
+  // int, 1 of a tensor, 2 of a tensor or None}, or null
   PyObject* names;
   PyObject *module, *qualname;
-  Py_ssize_t positional;           // how many arguments may come by position
-  int as_one;                      // whether a mode may see it as an op
-  uint64_t flags, nullable, ints;  // the places of those that may come by position, a bit each
+  Py_ssize_t positional;  // how many arguments may come by position
+  int as_one;             // whether a mode may see it as an op
+  // the places of those that may come by position, a bit each; `nullable` may be None
+  uint64_t flags, nullable, ints, tensors;
   vectorcallfunc vectorcall;
 };
 
@@ -37,9 +39,13 @@ bool is_truth(PyObject* value) {
          (PyBool_Check(value) || std::strncmp(Py_TYPE(value)->tp_name, "numpy.bool", 10) == 0);
 }
 
-// Whether every flag of a call is one, and no int is a flag.
-bool fit_flags(const Function& self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+// Whether tensors and flags of a call are such, and no int is a flag.
+bool fit_kinds(const Function& self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   const uint64_t places = given < 64 ? (uint64_t{1} << given) - 1 : ~uint64_t{0};
+  for (uint64_t tensors = self.tensors & places; tensors; tensors &= tensors - 1) {
+    const int i = __builtin_ctzll(tensors);
+    if (!is_tensor(args[i]) && !(args[i] == Py_None && self.nullable >> i & 1)) return false;
+  }
   for (uint64_t ints = self.ints & places; ints; ints &= ints - 1)
     if (is_truth(args[__builtin_ctzll(ints)])) return false;
   for (uint64_t flags = self.flags & places; flags; flags &= flags - 1) {
@@ -50,9 +56,13 @@ bool fit_flags(const Function& self, PyObject* const* args, Py_ssize_t given, Py
     PyObject* const value = args[given + i];
     PyObject* const kind = PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i));
     if (!kind || !PyLong_Check(kind)) continue;
-    if (!PyBool_Check(kind) && is_truth(value)) return false;
-    if (PyBool_Check(kind) && !PyBool_Check(value) && !(kind == Py_True && value == Py_None))
+    if (PyBool_Check(kind)) {
+      if (!PyBool_Check(value) && !(kind == Py_True && value == Py_None)) return false;
+    } else if (const long tensor = PyLong_AsLong(kind)) {
+      if (!is_tensor(value) && !(tensor == 2 && value == Py_None)) return false;
+    } else if (is_truth(value)) {
       return false;
+    }
   }
   return true;
 }
@@ -151,8 +161,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
   if (!self.names || given > self.positional)  // of too many, Python says so
     return answer(self.plain, keywords);
   auto checked = [&](PyObject* names) {
-    if (fit_flags(self, args, given, names)) return answer(self.flat, names);
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a bool");
+    if (fit_kinds(self, args, given, names)) return answer(self.flat, names);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "another kind is expected");
     return explain(self, args, count, names);
   };
   if (keywords) {
@@ -171,9 +181,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *plain, *flat, *names, *module, *qualname;
   Py_ssize_t positional;
   int as_one;
-  unsigned long long flags = 0, nullable = 0, ints = 0;
-  if (!PyArg_ParseTuple(args, "OOOUUnp|KKK", &plain, &flat, &names, &module, &qualname, &positional,
-                        &as_one, &flags, &nullable, &ints))
+  unsigned long long flags = 0, nullable = 0, ints = 0, tensors = 0;
+  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKK", &plain, &flat, &names, &module, &qualname,
+                        &positional, &as_one, &flags, &nullable, &ints, &tensors))
     return nullptr;
   if (names != Py_None && !PyDict_Check(names))
     return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
@@ -189,6 +199,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   self->flags = flags;
   self->nullable = nullable;
   self->ints = ints;
+  self->tensors = tensors;
   self->vectorcall = call;
   return reinterpret_cast<PyObject*>(self);
 }

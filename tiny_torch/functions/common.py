@@ -111,8 +111,6 @@ def as_tensors(function: str, argument: str, tensors: Any) -> Sequence[Tensor]:
 
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
     """The op's result, written into `out`, which records no history."""
-    if not isinstance(out, Tensor):
-        check_tensor(function, "out", len(arguments) + 1, out)
     if function in BOOL_OUT and out.dtype is not _core.bool:
         raise RuntimeError(f"{function} does not support non-boolean outputs.")
     if function in SAME_OUT and out.dtype is not arguments[0].dtype:

@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd import history
+from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.base.docstrings import copy_as
 from tiny_torch.compat import refusals
@@ -57,12 +57,14 @@ MODULES: tuple[ModuleType, ...] = (
     gather,
     histogram,
     history,
+    hooks,
     join,
     masks,
     matmul,
     matrices,
     memory,
     moments,
+    nodes,
     norms,
     numeric,
     operators,
@@ -96,8 +98,8 @@ PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
-        *("amp.state", "autograd.history", "base.devices", "compat.switches"),
-        *("functions.printing", "functions.storage"),
+        *("amp.state", "autograd.history", "autograd.hooks", "autograd.nodes", "base.devices"),
+        *("compat.switches", "functions.printing", "functions.storage"),
     )
 }
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
@@ -105,8 +107,9 @@ SMALL = {
     f"Tensor.{name}"
     for name in ("clone", "contiguous", "copy_", "fill_", "is_contiguous", "ravel", "t")
 }
-# Annotations of flags: whether None is one, too.
+# Annotations of flags: whether None is one, too; and of tensors: their number in _core.Function.
 FLAGS = {"bool": False, "bool | None": True}
+TENSORS = {"Tensor": 1, "Tensor | None": 2}
 INTS = {"int", "int | None", "int | tuple[int, ...]", "int | tuple[int, ...] | None", "Ints | None"}
 # Flags that PyTorch's parser takes None for, whatever their default.
 NULLABLE = {"pin_memory", "requires_grad"}
@@ -119,7 +122,8 @@ def published(
 ) -> Callable:
     """The function as `module` shows it: with NumPy's names, and a method's without `out`.
 
-    Its parameters of type `bool` take True and False alone, those of ints anything but these.
+    Its parameters of type `bool` take True and False alone, those of ints anything but these,
+    those of type `Tensor` tensors.
     """
     inner = plain_of(function)
     if not isinstance(inner, FunctionType):
@@ -141,11 +145,16 @@ def published(
     own |= module == "tiny_torch" and name in SMALL | PYTHON
     if not names and aliases and (many or operator or len(arguments) <= method or own):
         return function
-    flags = nullable = ints = 0
+    flags = nullable = ints = tensors = 0
     for i, argument in enumerate(arguments):
         kind = inner.__annotations__.get(argument)
         if kind == "Any":
             kind = refusals.BY_NAME.get(argument)
+        if kind in TENSORS and aliases and i >= method and argument not in names:
+            names[argument] = TENSORS[kind]
+            if i < code.co_argcount:
+                tensors |= 1 << i
+                nullable |= (kind != "Tensor") << i
         if kind in INTS and "unbiased" not in arguments:
             names[argument] = 0
             ints |= (1 << i) * (i < code.co_argcount)
@@ -160,8 +169,9 @@ def published(
     plain, as_one = outdated(name, inner), inner is not function
     if not aliases:
         refusals.PYTHON_FIRST.add(plain)
+    places = flags, nullable, ints, tensors
     return _core.Function(
-        plain, by_position(inner), names, module, name, positional, as_one, flags, nullable, ints
+        plain, by_position(inner), names, module, name, positional, as_one, *places
     )
 
 

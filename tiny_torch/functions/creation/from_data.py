@@ -36,7 +36,7 @@ plain_array = _core.plain_array
 
 
 def tensor(
-    data: Any,
+    data: object,
     *,
     dtype: Any = None,
     device: Any = None,
@@ -289,7 +289,7 @@ def leaf_number(leaf: Any, dtype: Any) -> Any:
     return leaf
 
 
-def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: object, *, dtype: Any = None, device: Any = None) -> Tensor:
     """data itself, or a tensor that shares its memory, where dtype and device allow it.
 
     https://pytorch.org/docs/stable/generated/torch.as_tensor.html
@@ -305,7 +305,7 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def asarray(
-    obj: Any,
+    obj: object,
     *,
     dtype: Any = None,
     device: Any = None,

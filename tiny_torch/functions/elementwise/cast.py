@@ -18,7 +18,6 @@ from tiny_torch.base.layouts import (
     suggested_format,
 )
 from tiny_torch.compat.tensor_types import dtype_of_type
-from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.creation.fill import PYTHON_TYPES, as_dtype
 from tiny_torch.ops.elementwise.cast import Arranged, Clone, ToCopy, ToDevice, ToInteger
 from tiny_torch.tensor import Tensor
@@ -59,7 +58,6 @@ def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
     """
-    check_tensor("clone", "input", 1, input)
     if memory_format is preserve_format or memory_format is None:
         return apply(Clone, input)
     check_format("clone", memory_format)
@@ -166,7 +164,6 @@ def conversion(name: str, dtype: Any) -> Callable[..., Tensor]:
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of another."""
-    check_tensor("type_as", "other", 1, other)
     return convert(self, other.array.dtype, other.array.device)
 
 

@@ -26,15 +26,12 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     mantissa=tensor([0.5000, 0.7500]),
     exponent=tensor([1, 3], dtype=torch.int32))
     """
-    check_tensor("frexp", "input", 1, input)
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return named("frexp", apply(Frexp, input), out)
 
 
 def check_powers(name: str, input: Any, other: Any) -> None:
-    check_tensor(name, "input", 1, input)
-    check_tensor(name, "other", 2, other)
     if other.dtype is _core.bool and input.is_floating_point():
         raise not_implemented("ldexp_cpu_exp", other.dtype)
 
@@ -72,7 +69,6 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     operands = in_float64("float_power", input, exponent)
     if out is None:
         return apply(Pow, *operands)
-    check_tensor("float_power", "out", 3, out)
     if out.dtype is not _core.float64:
         raise RuntimeError(
             f"the output given to float_power has dtype {out.dtype} but the operation's result "
@@ -94,7 +90,6 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 
 def replacements(name: str, input: Any, nan: Any, posinf: Any, neginf: Any) -> tuple:
     """The three numbers, by default 0 and the format's largest and smallest."""
-    check_tensor(name, "input", 1, input)
     largest = finfo(input.dtype).max if input.is_floating_point() else 0.0
     values = []
     for position, (argument, value, default) in enumerate(
@@ -145,7 +140,6 @@ def nan_to_num_(
 
 def positive(input: Tensor) -> Tensor:
     """The input itself; RuntimeError of bool."""
-    check_tensor("positive", "input", 1, input)
     if input.dtype is _core.bool:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import applied_same, by_name, check_tensor, into_same
+from tiny_torch.functions.common import applied_same, by_name, into_same
 from tiny_torch.functions.index.values import checked_number
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import ADD, MULTIPLY
@@ -41,7 +41,6 @@ def gather(
     """
     if sparse_grad:
         raise NotImplementedError("gather(sparse_grad=True)")
-    check_tensor("gather", "index", 3, index)
     if out is not None:
         refuse_overlap(out, (input,), (index,))
     return applied_same("gather", out, Gather, (input, index), dim)
@@ -59,7 +58,6 @@ def take_along_dim(
     tensor([[1],
             [4]])
     """
-    check_tensor("take_along_dim", "indices", 2, indices)
     if indices.array.dtype is not _core.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.array.dtype}"
@@ -90,7 +88,6 @@ def take_along_dim(
 
 def scatter_arguments(name: str, self: Tensor, index: Any, src: Any, value: Any) -> Any:
     """What a scatter writes: a tensor cut to the index's shape, or a number that fits."""
-    check_tensor(name, "index", 2, index)
     source = value if src is None else src
     if not isinstance(source, Tensor):
         return checked_number(source, self)
@@ -163,7 +160,6 @@ def scatter_add(
     >>> torch.scatter_add(torch.zeros(2), 0, torch.tensor([1, 1]), torch.ones(2))
     tensor([0., 2.])
     """
-    check_tensor("scatter_add", "src", 3, src)
     source = scatter_arguments("scatter_add", input, index, src, None)
     refuse_overlap(out, (index, source), (input,))
     return into_same(out, apply(ScatterAdd, input, source, index, dim), "scatter_add")
@@ -171,13 +167,11 @@ def scatter_add(
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
-    check_tensor("scatter_add_", "src", 3, src)
     source = scatter_arguments("scatter_add_", self, index, src, None)
     return apply_inplace(ScatterAdd, self, source, index, dim)
 
 
 def scatter_reduce_arguments(name: str, x: Tensor, index: Any, src: Any, reduce: Any) -> Any:
-    check_tensor(name, "src", 3, src)
     if reduce not in REDUCTIONS:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"

@@ -28,7 +28,6 @@ def not_boolean(name: str, dtype: Any) -> RuntimeError:
 
 
 def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
-    check_tensor(name, "mask", 1, mask)
     if mask.array.dtype is not _core.bool:
         raise not_boolean(name, mask.array.dtype)
     return mask, single_value(name + "_", value, x)
@@ -65,15 +64,11 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.ones(2))
     tensor([1., 0., 1.])
     """
-    check_tensor("masked_scatter", "mask", 2, mask)
-    check_tensor("masked_scatter", "source", 3, source)
     return apply(MaskedScatter, input, mask, source)
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """masked_scatter in place; the mask broadcasts to the tensor."""
-    check_tensor("masked_scatter_", "mask", 1, mask)
-    check_tensor("masked_scatter_", "source", 2, source)
     return apply_inplace(MaskedScatter, self, mask, source)
 
 
@@ -86,7 +81,6 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([False, True]))
     tensor([2])
     """
-    check_tensor("masked_select", "mask", 2, mask)
     if mask.array.dtype is not _core.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     if not input.array.same_shape(mask.array):

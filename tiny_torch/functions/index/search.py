@@ -10,7 +10,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import by_name, check_tensor, into, into_same, place_of
+from tiny_torch.functions.common import by_name, into, into_same, place_of
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap
 
@@ -55,7 +55,6 @@ def searchsorted(
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
-    check_tensor("searchsorted", "sorted_sequence", 1, sorted_sequence)
     check_value("searchsorted", "input", input)
     if side not in (None, "left", "right"):
         raise RuntimeError(
@@ -100,7 +99,6 @@ def bucketize(
     tensor([0, 0, 2])
     """
     check_value("bucketize", "input", input)
-    check_tensor("bucketize", "boundaries", 2, boundaries)
     if boundaries.array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, compute, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import as_int
-from tiny_torch.functions.common import check_outs, check_tensor, named, refuse_history
+from tiny_torch.functions.common import check_outs, named, refuse_history
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor, wrap
@@ -47,5 +47,4 @@ def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:
         ndim = input.array.ndim
         if -ndim <= dim < ndim:
             return dim if dim >= 0 else dim + ndim
-    check_tensor(function, "input", 1, input)
     return wrap_dim(as_int(function, "dim", position, dim), input.array.ndim)

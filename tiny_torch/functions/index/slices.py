@@ -10,7 +10,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
-from tiny_torch.functions.common import applied_same, as_tensors, by_name, check_tensor, into_same
+from tiny_torch.functions.common import applied_same, as_tensors, by_name, into_same
 from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import IndexPut
@@ -46,7 +46,6 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     tensor([[3, 4],
             [3, 4]])
     """
-    check_tensor("index_select", "index", 3, index)
     array = input.array
     empty = not array.size and array.ndim > 1
     if empty and index.array.size and not array.shape[wrap_dim(dim, array.ndim)]:
@@ -60,8 +59,6 @@ def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> Non
     """Raises unless source has a slice for each position of a vector, of x's dtype."""
     if fits_slices(x, dim, index, source):
         return
-    check_tensor(name, "index", 3, index)
-    check_tensor(name, "source", 4, source)
     own, other, vector = x.array, source.array, index.array
     shape, others, dtype = own.shape, other.shape, vector.dtype
     dim = wrap_dim(dim, len(shape))
@@ -224,7 +221,6 @@ def index_reduce_(
 
 
 def index_fill_value(name: str, x: Tensor, dim: int, index: Any, value: Any) -> Any:
-    check_tensor(name, "index", 3, index)
     wrap_dim(dim, x.array.ndim)
     if index.array.dtype is not _core.int64:
         raise IndexError(f"{name}(): Expected dtype int64 for index.")
@@ -266,7 +262,6 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.take(torch.tensor([[4, 3], [2, 1]]), torch.tensor([0, -1]))
     tensor([4, 1])
     """
-    check_tensor("take", "index", 2, index)
     refuse_overlap(out, (input, index))
     return applied_same("take", out, Take, (input, index))
 
@@ -308,13 +303,11 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.ones(2), accumulate=True)
     tensor([2., 0., 0.])
     """
-    check_tensor("index_put", "values", 2, values)
     return apply(IndexPut, input, values, accumulate, *arrays_of("index_put", indices))
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """index_put in place."""
-    check_tensor("index_put_", "values", 2, values)
     arrays = arrays_of("index_put_", indices)
     warn_expanded("index_put_", self.array)
     return apply_inplace(IndexPut, self, values, accumulate, *arrays)

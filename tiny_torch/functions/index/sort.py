@@ -11,7 +11,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
-from tiny_torch.functions.common import by_name, check_tensor, into, into_same, offered, standalone
+from tiny_torch.functions.common import by_name, into, into_same, offered, standalone
 from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk
 from tiny_torch.tensor import Tensor
@@ -100,19 +100,16 @@ def kthvalue(
     tensor(3)
     """
     dim = checked_dim("kthvalue", input, dim, 3)
-    check_bool("kthvalue", "keepdim", 4, keepdim)
     k = as_int("kthvalue", "k", 2, k)
     return selected("kthvalue", Kthvalue, out, input, dim, keepdim, k)
 
 
 def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_nan: bool) -> Any:
-    check_tensor(name, "input", 1, input)
     if dim is None:
         if keepdim or out is not None:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
         return apply(MedianOfAll, input, ignore_nan)
     dim = checked_dim(name, input, dim)
-    check_bool(name, "keepdim", 3, keepdim)
     return selected(name, Median, out, input, dim, keepdim, ignore_nan)
 
 
@@ -150,7 +147,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     indices=tensor(3))
     """
     dim = checked_dim("mode", input, dim)
-    check_bool("mode", "keepdim", 3, keepdim)
     return selected("mode", Mode, out, input, dim, keepdim)
 
 
@@ -160,7 +156,6 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def check_quantile(name: str, input: Any, q: Any, interpolation: str, out: Any) -> Tensor:
-    check_tensor(name, "input", 1, input)
     dtype = input.array.dtype
     if input.array.size == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")

@@ -9,7 +9,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import by_name, check_tensor, into_same
+from tiny_torch.functions.common import by_name, into_same
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.ops.index.within import DiagonalScatter, SelectScatter, SliceScatter
 from tiny_torch.ops.shape.views import Steps, show, wrap_dim
@@ -38,7 +38,6 @@ def diagonal_scatter(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    check_tensor("diagonal_scatter", "src", 2, src)
     steps = (("diagonal", (offset, dim1, dim2)),)
     return scattered(DiagonalScatter, input, src, steps)
 
@@ -53,7 +52,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    check_tensor("select_scatter", "src", 2, src)
     steps = (("select", (dim, index)),)
     return scattered(SelectScatter, input, src, steps)
 
@@ -76,7 +74,6 @@ def slice_scatter(
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=0, end=4, step=2)
     tensor([1., 0., 1., 0.])
     """
-    check_tensor("slice_scatter", "src", 2, src)
     if step < 1:
         raise RuntimeError("slice step must be positive")
     shape = input.array.shape
@@ -127,7 +124,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     >>> torch.unravel_index(torch.tensor([5, 7]), (3, 4))
     (tensor([1, 1]), tensor([1, 3]))
     """
-    check_tensor("unravel_index", "indices", 1, indices)
     dtype = indices.array.dtype
     if dtype.is_floating_point or dtype.name == "bool":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")

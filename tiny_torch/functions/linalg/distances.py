@@ -10,7 +10,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, wrong_kind
 from tiny_torch.base.dtypes import other_type
-from tiny_torch.functions.common import by_name, check_tensor, check_tensors, rounded_once
+from tiny_torch.functions.common import by_name, rounded_once
 from tiny_torch.functions.creation.ranges import triu_indices
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.shape.join import broadcast_tensors
@@ -44,7 +44,6 @@ def cdist(
     """
     if compute_mode not in MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    check_tensors("cdist", {"x1": x1, "x2": x2})
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
@@ -90,7 +89,6 @@ def cov(
     `fweights` says how often each was observed (integers), `aweights` how much it counts.
     https://pytorch.org/docs/stable/generated/torch.cov.html
     """
-    check_tensor("cov", "input", 1, input)
     if input.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with "
@@ -149,7 +147,6 @@ def corrcoef(input: Tensor) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.corrcoef.html
     """
-    check_tensor("corrcoef", "input", 1, input)
     if input.ndim > 2:
         raise RuntimeError(
             "corrcoef(): expected input to have two or fewer dimensions but got an input with "
@@ -181,7 +178,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.nn.functional.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]), 0)
     tensor(0.7071)
     """
-    check_tensors("cosine_similarity", {"x1": x1, "x2": x2})
     eps = as_float("cosine_similarity", "eps", None, eps)
     dtype = result_type(x1, x2)
     if not dtype.is_floating_point:
@@ -215,8 +211,6 @@ def pairwise_distance(
     >>> torch.pairwise_distance(torch.tensor([0.0, 3.0]), torch.tensor([4.0, 0.0]))
     tensor(5.)
     """
-    check_tensor("pairwise_distance", "x1", 1, x1)
-    check_tensor("pairwise_distance", "x2", 2, x2)
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
@@ -231,7 +225,6 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     >>> torch.nn.functional.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]))
     tensor([5., 3., 4.])
     """
-    check_tensor("pdist", "input", 1, input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():

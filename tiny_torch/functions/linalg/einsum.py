@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import by_name, check_listed, check_tensor, into
+from tiny_torch.functions.common import by_name, check_listed, into
 from tiny_torch.functions.linalg.matmul import bmm, dot, mm
 from tiny_torch.functions.shape.views import reshaped
 from tiny_torch.ops.shape.views import Permute, Unsqueeze, are_ints, unique_dims
@@ -381,8 +381,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
-    check_tensor("tensordot", "a", 1, a)
-    check_tensor("tensordot", "b", 2, b)
     dims_a, dims_b = contracted_dims(a, b, dims)
     if len(dims_a) != len(dims_b):
         raise RuntimeError("both dimension lists should have same length")
@@ -401,7 +399,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         if plan.shape == ():  # a product of vectors to autocast, too
             return dot(left.flatten(), right.flatten())
         return reshaped(mm(left, right), plan.shape)
-    check_tensor("tensordot", "out", 4, out)
     if out.dtype is not left.dtype:
         raise RuntimeError(
             f"tensordot: Expected the output tensor to have dtype {left.dtype}, but got an "

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.base.dtypes import scalar_type
-from tiny_torch.functions.common import check_tensor
 from tiny_torch.tensor import Tensor
 
 
 def check_matrix(name: str, function: str, argument: str, A: Any) -> None:
     """TypeError unless A is a tensor, RuntimeError unless it is at least a matrix."""
-    check_tensor(function, argument, 1, A)
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
 

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
+from tiny_torch.functions.common import by_name, into_same, offered
 from tiny_torch.ops.linalg.matmul import BY_DIMS, Bmm, Dot, Matmul, Mm, Mv
 from tiny_torch.ops.linalg.products import check_batches
 from tiny_torch.tensor import Tensor
@@ -23,8 +23,6 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> torch.ones(2, 3) @ torch.ones(3)
     tensor([3., 3.])
     """
-    check_tensor("matmul", "input", 1, input)
-    check_tensor("matmul", "other", 2, other)
     op = BY_DIMS.get((input.array.ndim, other.array.ndim), Matmul)
     if out is None:
         return apply(op, input, other)
@@ -35,8 +33,6 @@ def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
     """A product of operands with a fixed number of dims."""
     if not (isinstance(x, Tensor) and isinstance(y, Tensor) and (x.ndim, y.ndim) == dims):
         name = op.__name__.lower()
-        check_tensor(name, "input", 1, x)
-        check_tensor(name, second, 2, y)
         raise RuntimeError(
             {
                 "mm": f"{'self' if x.ndim != 2 else second} must be a matrix",

@@ -14,7 +14,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import finfo
-from tiny_torch.functions.common import check_tensors, into, into_same, named
+from tiny_torch.functions.common import into, into_same, named
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.linalg.factor import eigh, svdvals
 from tiny_torch.functions.linalg.lapack import (
@@ -108,7 +108,6 @@ def lstsq(
     that A need not have full rank. https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
     name, A, B = "torch.linalg.lstsq", input, b
-    check_tensors("linalg_lstsq", {"input": A, "b": B})
     if A.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
     if B.ndim < 1:

@@ -9,7 +9,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
-from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
+from tiny_torch.functions.common import by_name, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.ops.common import refuse_overlap, scaled
 from tiny_torch.ops.elementwise.arithmetic import Number, everywhere, result_type
@@ -69,14 +69,12 @@ def addmm(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    check_tensors("addmm", {"input": input, "mat1": mat1, "mat2": mat2})
     return sum_of_products(Addmm, input, mat1, mat2, beta, alpha, out)
 
 
 def addmm_(
     self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_tensors("addmm_", {"self": self, "mat1": mat1, "mat2": mat2})
     return sum_of_products_inplace(Addmm, self, mat1, mat2, beta, alpha)
 
 
@@ -90,14 +88,12 @@ def addmv(
     out: Tensor | None = None,
 ) -> Tensor:
     """beta * input + alpha * mat @ vec. https://pytorch.org/docs/stable/generated/torch.addmv.html"""
-    check_tensors("addmv", {"input": input, "mat": mat, "vec": vec})
     return sum_of_products(Addmv, input, mat, vec, beta, alpha, out)
 
 
 def addmv_(
     self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_tensors("addmv_", {"self": self, "mat": mat, "vec": vec})
     return sum_of_products_inplace(Addmv, self, mat, vec, beta, alpha)
 
 
@@ -114,14 +110,12 @@ def baddbmm(
 
     https://pytorch.org/docs/stable/generated/torch.baddbmm.html
     """
-    check_tensors("baddbmm", {"input": input, "batch1": batch1, "batch2": batch2})
     return sum_of_products(Baddbmm, input, batch1, batch2, beta, alpha, out)
 
 
 def baddbmm_(
     self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_tensors("baddbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
     return sum_of_products_inplace(Baddbmm, self, batch1, batch2, beta, alpha)
 
 
@@ -138,14 +132,12 @@ def addbmm(
 
     https://pytorch.org/docs/stable/generated/torch.addbmm.html
     """
-    check_tensors("addbmm", {"input": input, "batch1": batch1, "batch2": batch2})
     return sum_of_products(Addbmm, input, batch1, batch2, beta, alpha, out)
 
 
 def addbmm_(
     self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_tensors("addbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
     return sum_of_products_inplace(Addbmm, self, batch1, batch2, beta, alpha)
 
 
@@ -163,7 +155,6 @@ def addr(
 
     https://pytorch.org/docs/stable/generated/torch.addr.html
     """
-    check_tensors("addr", {"input": input, "vec1": vec1, "vec2": vec2})
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")

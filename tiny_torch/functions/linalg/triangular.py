@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
-from tiny_torch.functions.common import check_tensor, into_same
+from tiny_torch.functions.common import into_same
 from tiny_torch.functions.linalg.lapack import (
     check_floating,
     check_matrix,
@@ -39,7 +39,6 @@ def solve_triangular(
     """
     name = "linalg.solve_triangular"
     check_matrix(name, "linalg_solve_triangular", "input", input)
-    check_tensor("linalg_solve_triangular", "B", 2, B)
     check_pair(name, input, B, left)
     return into_same(out, apply(LinalgSolveTriangular, input, B, upper, left, unitriangular))
 

@@ -14,7 +14,6 @@ from tiny_torch.base.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import (
     by_name,
     check_listed,
-    check_tensors,
     into,
     into_same,
     standalone,
@@ -34,7 +33,6 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.vdot.html
     """
-    check_tensors("vdot", {"input": input, "other": other})
     return dot(input, other, out=out)
 
 
@@ -48,7 +46,6 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.inner(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
-    check_tensors("inner", {"input": input, "other": other})
     if input.ndim == 0 or other.ndim == 0:
         return into(out, input * other)
     if input.shape[-1] != other.shape[-1]:
@@ -66,7 +63,6 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.outer.html
     """
-    check_tensors("outer", {"input": input, "vec2": vec2})
     if input.ndim != 1 or vec2.ndim != 1:
         name, vector = ("self", input) if input.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
@@ -83,7 +79,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.kron(torch.tensor([[1, 10]]), torch.tensor([[1, 2]]))
     tensor([[ 1,  2, 10, 20]])
     """
-    check_tensors("kron", {"input": input, "other": other})
     refuse_overlap(out, (), (input, other))
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
@@ -101,7 +96,6 @@ def cross(
 
     https://pytorch.org/docs/stable/generated/torch.cross.html
     """
-    check_tensors("cross", {"input": input, "other": other})
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
@@ -123,7 +117,6 @@ def linalg_cross(
     Raises RuntimeError where `dim` has another size.
     https://pytorch.org/docs/stable/generated/torch.linalg.cross.html
     """
-    check_tensors("linalg_cross", {"input": input, "other": other})
     return cross_along(input, other, dim, out)
 
 
@@ -153,7 +146,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 
     https://pytorch.org/docs/stable/generated/torch.linalg.vecdot.html
     """
-    check_tensors("linalg_vecdot", {"x": x, "y": y})
     if x.dtype is not y.dtype or not x.is_floating_point():
         raise RuntimeError(
             "linalg.vecdot: Expected x and y to be floating point and to have the same dtype, but "

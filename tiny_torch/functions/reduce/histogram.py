@@ -10,7 +10,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.base.dtypes import HALVES, not_implemented
-from tiny_torch.functions.common import by_name, check_tensor, into, named
+from tiny_torch.functions.common import by_name, into, named
 from tiny_torch.functions.creation.ranges import linspace
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.tensor import Tensor, wrap
@@ -27,9 +27,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     >>> torch.bincount(torch.tensor([1, 2, 1]), minlength=4)
     tensor([0, 2, 1, 0])
     """
-    check_tensor("bincount", "input", 1, input)
-    if weights is not None:
-        check_tensor("bincount", "weights", 2, weights)
     minlength = as_int("bincount", "minlength", 3, minlength)
     return wrap(input.array.bincount(None if weights is None else weights.array, minlength))
 
@@ -74,7 +71,6 @@ def histc(
     >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
     """
-    check_tensor("histc", "input", 1, input)
     bins = check_bins(as_int("histc", "bins", 2, bins))
     low, high = as_float("histc", "min", None, min), as_float("histc", "max", None, max)
     if input.array.dtype not in HALVES:
@@ -114,7 +110,6 @@ def histogram(
     hist=tensor([2., 1.]),
     bin_edges=tensor([0.0000, 1.5000, 3.0000]))
     """
-    check_tensor("histogram", "input", 1, input)
     x = input.detach()
     dtype = x.array.dtype
     if weight is not None and weight.array.dtype is not dtype:

@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
-from tiny_torch.functions.common import check_tensor, into, into_same
+from tiny_torch.functions.common import into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
 from tiny_torch.functions.linalg.lapack import check_floating, check_precision
 from tiny_torch.functions.reduce.sums import amax, amin
@@ -62,7 +62,6 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
     tensor(5.)
     """
-    check_tensor("linalg_vector_norm", "input", 1, input)
     ord = as_number("linalg_vector_norm", "ord", 2, ord)
     input = in_dtype("linalg.vector_norm", input, dtype)
     dims = dims_of(dim, input.ndim)
@@ -97,7 +96,6 @@ def matrix_norm(
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     tensor(6.)
     """
-    check_tensor("linalg_matrix_norm", "input", 1, input)
     if ord is None or not isinstance(dim, (tuple, list)):
         raise TypeError("linalg_matrix_norm() received an invalid combination of arguments")
     if input.ndim < 2:
@@ -159,7 +157,6 @@ def norm(
 
     https://pytorch.org/docs/stable/generated/torch.linalg.norm.html
     """
-    check_tensor("linalg_norm", "input", 1, input)
     dims = (dim,) if dim is not None and not isinstance(dim, (tuple, list)) else dim
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(
@@ -189,7 +186,6 @@ def old_norm(
 
     https://pytorch.org/docs/stable/generated/torch.norm.html
     """
-    check_tensor("norm", "input", 1, input)
     dims = (dim,) if dim is not None and not isinstance(dim, (tuple, list)) else dim
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
         dims = tuple(range(input.ndim)) if dims is None else dims
@@ -207,8 +203,6 @@ def norm_method(
 @as_one
 def dist(input: Tensor, other: Tensor, p: Number = 2, *, out: Any = None) -> Tensor:
     """The p-norm of input - other. https://pytorch.org/docs/stable/generated/torch.dist.html"""
-    check_tensor("dist", "input", 1, input)
-    check_tensor("dist", "other", 2, other)
     return vector_norm(input - other, p, out=out)
 
 
@@ -223,7 +217,6 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = No
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
-    check_tensor("renorm", "input", 1, input)
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:

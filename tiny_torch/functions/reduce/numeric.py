@@ -9,7 +9,6 @@ from tiny_torch import _core
 from tiny_torch.base.arguments import as_float
 from tiny_torch.functions.common import (
     by_name,
-    check_tensor,
     into,
     into_same,
     rounded_once,
@@ -37,7 +36,6 @@ def diff(
     >>> torch.diff(torch.tensor([1, 3, 2]))
     tensor([ 2, -1])
     """
-    check_tensor("diff", "input", 1, input)
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -88,7 +86,6 @@ def gradient(
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
     (tensor([3., 4., 5.]),)
     """
-    check_tensor("gradient", "input", 1, input)
     spacing = 1 if spacing is None else spacing
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
@@ -175,7 +172,6 @@ def samples(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Any:
 
     `dim` counts y's dims, and stands for the same of a tensor with more.
     """
-    check_tensor(name, "y", 1, y)
     size = y.size(dim)
     unchecked = size == 0 and name != "cumulative_trapezoid"  # PyTorch answers 0 for no samples
     if x is not None and dx is not None:
@@ -186,7 +182,6 @@ def samples(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Any:
         if isinstance(dx, bool) and name != "trapz" and not unchecked:
             raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
         return 1.0 if dx is None else as_float(name, "dx", None, dx)
-    check_tensor(name, "x", 2, x)
     if unchecked:
         return 1.0
     name = "trapezoid" if name == "trapz" else name

@@ -72,7 +72,6 @@ def sum(
     >>> torch.ones(2, 3).sum(0)
     tensor([2., 2., 2.])
     """
-    check_tensor("sum", "input", 1, input)
     if out is not None:
         dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
@@ -84,7 +83,6 @@ def mean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """The mean over `dim`, of floating point input. https://pytorch.org/docs/stable/generated/torch.mean.html"""
-    check_tensor("mean", "input", 1, input)
     if out is not None and (dtype is not None or input.is_floating_point()):
         dtype = dtype_of(out, dtype)
     return applied(Mean, out, input, as_dims(dim), keepdim, dtype)
@@ -94,7 +92,6 @@ def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """The product over one dim, or of all elements."""
-    check_tensor("prod", "input", 1, input)
     if out is not None:
         dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
@@ -104,7 +101,6 @@ def prod(
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The largest elements over `dim`; equal ones share the gradient."""
-    check_tensor("amax", "input", 1, input)
     if out is None:
         return apply(Amax, input, as_dims(dim), keepdim)
     return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
@@ -112,7 +108,6 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The smallest elements over `dim`; equal ones share the gradient."""
-    check_tensor("amin", "input", 1, input)
     if out is None:
         return apply(Amin, input, as_dims(dim), keepdim)
     return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
@@ -120,7 +115,6 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
 
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Whether any element is not 0; elementwise where `dim` is ()."""
-    check_tensor("any", "input", 1, input)
     if dim == () or dim == []:
         return into_truth("any", out, truth(input.contiguous()))
     if out is None:
@@ -130,7 +124,6 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
 
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Whether no element is 0; elementwise where `dim` is ()."""
-    check_tensor("all", "input", 1, input)
     if dim == () or dim == []:
         return into_truth("all", out, truth(input.contiguous()))
     if out is None:
@@ -154,9 +147,7 @@ def into_truth(name: str, out: Any, result: Tensor) -> Tensor:
 
 
 def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
-    check_tensor(name, "input", 1, input)
     if other is not None:
-        check_tensor(name, "other", 2, other)
         if dim is not None:
             raise TypeError(f"{name}() takes either dim or other")
         dim = other
@@ -206,11 +197,8 @@ def min(
 
 
 def position(op, input, dim, keepdim, out, name):
-    check_tensor(name, "input", 1, input)
     if input.dtype is _core.bool:
         raise RuntimeError(f"{name}(): does not support bool input")
-    if out is not None:
-        check_tensor(name, "out", 4, out)
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
     if dim is not None:
