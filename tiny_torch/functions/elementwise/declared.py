@@ -13,6 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
+from tiny_torch.functions.public import FUNCTIONS, METHODS
 from tiny_torch.ops.common import zero_gradient
 from tiny_torch.ops.elementwise import DECLARED
 from tiny_torch.tensor import Tensor, wrap
@@ -90,8 +91,6 @@ def forgetful(op: type[Op]) -> type[Op]:
     return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
 
 
-FUNCTIONS: dict[str, Callable] = {}
-METHODS: dict[str, Callable] = {}
 for _name, (_op, _what, _numbers, _left, _in_place) in DECLARED.items():
     function = unary(_name, _op) if _op.arity == 1 else binary(_name, _op, _numbers, _left)
     function.__name__ = function.__qualname__ = _name
