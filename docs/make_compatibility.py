@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from api_names import NAMESPACES  # noqa: E402
+from cases.api_names import NAMESPACES  # noqa: E402
 
 PAGE = Path(__file__).with_name("compatibility.md")
 HEAD = """# What of PyTorch is here

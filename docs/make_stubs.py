@@ -30,10 +30,11 @@ HEAD = '"""{what} Written by docs/make_stubs.py."""\n'
 ANSWERS = {
     "wrap": "Tensor", "default_generator": "Generator",
     **dict.fromkeys(("get_default_dtype", "promote_types", "result_type"), "dtype"),
-    **dict.fromkeys(("can_cast", "fits", "is_grad_enabled", "is_result_shape",
+    **dict.fromkeys(("can_cast", "fits", "is_grad_enabled", "is_pair", "is_result_shape",
                      "requires_grad"), "_bool"),
     **dict.fromkeys(("get_num_threads", "next_stamp", "wrap_dim"), "int"),
-    **dict.fromkeys(("check_tensor", "check_tensors", "set_default_dtype"), "None"),
+    **dict.fromkeys(("check_tensor", "check_tensors", "require_float",
+                     "set_default_dtype"), "None"),
     "type_name": "str",
 }  # fmt: skip
 OPERANDS = {"unary": 0, "reduce": 0, "binary": 1, "ternary": 2}

@@ -22,7 +22,7 @@ os.environ.setdefault("TINY_TORCH_CUDA", "off")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These need PyTorch or mypy, and hold no tests.
-collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]
+collect_ignore_glob = ["sweep*", "cases/docstring_examples.py", "scripts/*", "typed.py"]
 
 
 # Comparisons with PyTorch are left out where it is missing, not skipped: a skip means something.

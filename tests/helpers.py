@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import DEVICES, FLOATS, HALVES, LAYOUTS, numbers
+from cases.op_cases import DEVICES, FLOATS, HALVES, LAYOUTS, numbers
 
 import tiny_torch
 

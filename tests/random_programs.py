@@ -158,7 +158,7 @@ def reset() -> None:
 
 def work(seeds: range, notes: str, calls: int, seconds: int) -> None:
     """Runs the programs of some seeds; a line of JSON on standard output for each that fails."""
-    from random_calls import Program
+    from programs.random_calls import Program
 
     prepare_process(Path(notes).parent)
     with open(notes, "wb", buffering=0) as file:

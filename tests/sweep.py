@@ -26,7 +26,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from api_names import NAMES, OF_INSTANCES
+from cases.api_names import NAMES, OF_INSTANCES
 
 MINIMUM = 10
 TIME_LIMIT = 300  # seconds for one name
@@ -35,10 +35,10 @@ TIME_LIMIT = 300  # seconds for one name
 def examine(name: str, limit: int, note: Any) -> dict:
     """Every sample of a name; how many, and what differs."""
     import torch
-    from sweep_compare import differences
-    from sweep_explained import reason
-    from sweep_modules import module_samples
-    from sweep_samples import has, samples
+    from sweeps.sweep_compare import differences
+    from sweeps.sweep_explained import reason
+    from sweeps.sweep_modules import module_samples
+    from sweeps.sweep_samples import has, samples
 
     import tiny_torch
 

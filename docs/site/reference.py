@@ -19,7 +19,7 @@ from tiny_torch.tools import where
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))
 
-from api_names import NAMESPACES  # noqa: E402
+from cases.api_names import NAMESPACES  # noqa: E402
 
 MODULES = ["tiny_torch"] + [f"tiny_torch.{name}" for name in (
     "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim",

@@ -3,6 +3,7 @@
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/type_name.h"
 
 namespace tt::py {
 
@@ -32,12 +33,29 @@ PyObject* wrapped_dim(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return PyLong_FromLong(wrap_dim(int_from(args[0]), static_cast<int>(int_from(args[1]))));
 }
 
+PyObject* refuse(PyObject* function, const char* argument, int position, PyObject* value) {
+  return PyErr_Format(PyExc_TypeError, "%S(): argument '%s' (position %d) must be Tensor, not %s",
+                      function, argument, position, type_name(value).c_str());
+}
+
 // check_tensor(function, argument, position, value): TypeError where it is no tensor.
 PyObject* check_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4) return PyErr_Format(PyExc_TypeError, "check_tensor() takes 4 arguments");
   if (is_tensor(args[3])) Py_RETURN_NONE;
-  return PyErr_Format(PyExc_TypeError, "%S(): argument '%S' (position %S) must be Tensor, not %s",
-                      args[0], args[1], args[2], type_name(args[3]).c_str());
+  return refuse(args[0], PyUnicode_AsUTF8(args[1]), static_cast<int>(int_from(args[2])), args[3]);
+}
+
+// require_float(function, input): TypeError where it is no tensor, NotImplementedError where that
+// is of no float dtype.
+PyObject* require_float(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "require_float(function, input)");
+  if (!is_tensor(args[1])) return refuse(args[0], "input", 1, args[1]);
+  PyObject* const array = tensor_of(args[1]).array;
+  if (is_array(array) && is_floating(array_of(array).dtype())) Py_RETURN_NONE;
+  const Owned dtype(PyObject_GetAttrString(array, "dtype"));
+  if (!dtype) return nullptr;
+  check_floating(PyUnicode_AsUTF8(args[0]), dtype_from(dtype));
+  Py_RETURN_NONE;
 }
 
 // check_tensors(function, {argument: value}): TypeError where one is no tensor.
@@ -47,10 +65,7 @@ PyObject* check_tensors(PyObject*, PyObject* const* args, Py_ssize_t count) {
   PyObject *name, *value;
   Py_ssize_t place = 0;
   for (int position = 1; PyDict_Next(args[1], &place, &name, &value); ++position)
-    if (!is_tensor(value))
-      return PyErr_Format(PyExc_TypeError,
-                          "%S(): argument '%S' (position %d) must be Tensor, not %s", args[0], name,
-                          position, type_name(value).c_str());
+    if (!is_tensor(value)) return refuse(args[0], PyUnicode_AsUTF8(name), position, value);
   Py_RETURN_NONE;
 }
 
@@ -89,6 +104,17 @@ PyObject* fits(PyObject*, PyObject* const* args, Py_ssize_t count) {
     common = dtype;
   }
   return PyBool_FromLong(common == DType::Float32 || common == DType::Float64);
+}
+
+// is_pair(x, y): whether they are tensors of one shape and one float dtype.
+PyObject* is_pair(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "is_pair(x, y)");
+  if (!is_tensor(args[0]) || !is_tensor(args[1])) Py_RETURN_FALSE;
+  PyObject *const first = tensor_of(args[0]).array, *const second = tensor_of(args[1]).array;
+  if (!is_array(first) || !is_array(second)) Py_RETURN_FALSE;
+  const NDArray &x = array_of(first), &y = array_of(second);
+  return PyBool_FromLong(x.dtype() == y.dtype() && is_floating(x.dtype()) &&
+                         x.shape() == y.shape());
 }
 
 // show(array, steps): the view that a chain of the array's own methods leads to. `steps` are tuples
@@ -365,6 +391,8 @@ PyMethodDef functions[] = {{"are_ints", are_ints<false>, METH_O, nullptr},
                            {"refuse_pytorchs", refuse_pytorchs, METH_O, nullptr},
                            fast<check_tensors>("check_tensors"),
                            fast<fits>("fits"),
+                           fast<is_pair>("is_pair"),
+                           fast<require_float>("require_float"),
                            fast<show>("show"),
                            fast<basic_index>("basic_index"),
                            fast<basic_steps>("basic_steps"),

@@ -17,12 +17,79 @@
 #include "core/api/reduce.h"
 #include "core/api/resample_interpolate.h"
 #include "core/api/softmax.h"
+#include "core/api/windows.h"
+
+namespace tt {
+
+namespace {
+
+PyObject* tuple_of(std::initializer_list<PyObject*> items) {
+  PyObject* const tuple = PyTuple_New(items.size());
+  Py_ssize_t i = 0;
+  for (PyObject* item : items) PyTuple_SET_ITEM(tuple, i++, item);
+  return tuple;
+}
+
+}  // namespace
+
+// In the types' own namespace, where `Bound` finds them.
+PyObject* to_python(const PoolWindows& w) {
+  using py::to_python;
+  return tuple_of({to_python(w.size), tuple_of({to_python(w.kernel), to_python(w.stride),
+                                                to_python(w.padding), to_python(w.dilation)})});
+}
+PyObject* to_python(const ConvSettings& s) {
+  using py::to_python;
+  return tuple_of(
+      {to_python(s.stride), to_python(s.padding), to_python(s.dilation), to_python(s.groups)});
+}
+PyObject* to_python(const TransposedConvSettings& s) {
+  return tuple_of({py::to_python(s.size), to_python(s.settings)});
+}
+
+}  // namespace tt
 
 namespace tt::py {
+
+template <>
+struct Argument<PerDim> {
+  static PerDim get(PyObject* object) {
+    if (!PyTuple_Check(object) && !PyList_Check(object)) return {{number(object)}};
+    PerDim result{{}, true};
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      PyObject* const value = PySequence_Fast_GET_ITEM(object, i);
+      result.values.push_back(value == Py_None ? PerDim::kNone : number(value));
+    }
+    return result;
+  }
+
+ private:
+  static int64_t number(PyObject* object) {
+    if (PyLong_CheckExact(object)) {
+      int overflow;
+      const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+      if (overflow)
+        throw RuntimeError("value cannot be converted to type int64_t without overflow");
+      return value;
+    }
+    return int_from(object);
+  }
+};
+template <>
+struct Argument<const PerDim&> {
+  static PerDim get(PyObject* object) {
+    return Argument<PerDim>::get(given(object, "a tuple of ints"));
+  }
+};
 
 namespace {
 
 PyMethodDef functions[] = {
+    module_function<per_dim>("per_dim"),
+    module_function<pool_windows>("pool_windows"),
+    module_function<adaptive_size>("adaptive_size"),
+    module_function<conv_settings>("conv_settings"),
+    module_function<transposed_conv_settings>("transposed_conv_settings"),
     module_function<conv_forward>("conv_forward"),
     module_function<conv_input>("conv_input"),
     module_function<conv_weight>("conv_weight"),

@@ -7,14 +7,14 @@ import threading
 import warnings
 
 import pytest
-from api_names import NAMES
+from cases.api_names import NAMES
 
 import tiny_torch as torch
 from tiny_torch.autograd.op_mode import OpMode
 
 theirs = pytest.importorskip("torch")
-from sweep_compare import dtype_name, run  # noqa: E402
-from sweep_samples import has, samples  # noqa: E402
+from sweeps.sweep_compare import dtype_name, run  # noqa: E402
+from sweeps.sweep_samples import has, samples  # noqa: E402
 
 pytestmark = pytest.mark.torch
 HALVES = ("bfloat16", "float16")
@@ -147,8 +147,12 @@ def recurrent(module, name, half, dtype):
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_recurrent_layers_and_cells_answer_pytorchs_dtypes(name, dtype):
-    found, expected = [recurrent(module, name, "bfloat16", dtype) for module in (torch, theirs)]
-    assert found == expected
+    try:
+        expected = recurrent(theirs, name, "bfloat16", dtype)
+    except RuntimeError as error:  # a processor for which oneDNN has no LSTM of bfloat16
+        assert name == "LSTM" and NO_KERNEL in str(error)
+        expected = ["bfloat16"] * 3
+    assert recurrent(torch, name, "bfloat16", dtype) == expected
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -161,6 +165,7 @@ def test_an_lstm_of_the_cpu_has_no_float16(dtype):
         assert layer(x)[0].dtype is torch.bfloat16
 
 
+NO_KERNEL = "could not create a primitive descriptor"  # oneDNN's words
 LSTMS = (
     "LSTM(2, 3)(x)", "LSTM(2, 3, proj_size=1)(x)", "LSTM(2, 3, bias=False)(x)",
     "LSTM(2, 3, 2, bidirectional=True)(x)", "LSTM(2, 3)(x[:, :0])",
@@ -178,8 +183,9 @@ def test_which_lstms_of_the_cpu_have_a_kernel_of_the_dtype(half):
         try:
             with module.autocast("cpu", getattr(module, half)):
                 result = eval(call, {**names, "x": module.ones(3, 2, 2)})[0]
-        except RuntimeError:
-            return "refused"
+        except RuntimeError as error:
+            # of float16 there is none at all, of bfloat16 on processors without AVX-512
+            return half if half == "bfloat16" and NO_KERNEL in str(error) else "refused"
         return dtype_name(getattr(result, "data", result))
 
     for call in LSTMS:

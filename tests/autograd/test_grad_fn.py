@@ -5,9 +5,9 @@ has saved, as `_saved_*`.
 from __future__ import annotations
 
 import pytest
-from all_cases import CASES
+from cases.all_cases import CASES
+from cases.op_cases import SHAPES
 from helpers import CONTIGUOUS, by_name, compare, is_float, leaf, operands, outcome
-from op_cases import SHAPES
 
 import tiny_torch
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 import pytest
-from all_cases import CASES
+from cases.all_cases import CASES
 from helpers import flatten
 
 import tiny_torch

@@ -10,9 +10,9 @@ import time
 import types
 
 import pytest
-from all_cases import CASES
+from cases.all_cases import CASES
+from cases.op_cases import SHAPES
 from helpers import CONTIGUOUS, array_of, by_name, gradients, operands, outcome
-from op_cases import SHAPES
 
 import tiny_torch as torch
 from tiny_torch import nn

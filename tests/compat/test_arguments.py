@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from argument_calls import Package, changed, flags, numbers, tensors
-from number_cases import NUMBERS
+from cases.argument_calls import Package, changed, flags, numbers, tensors
+from cases.number_cases import NUMBERS
 
 import tiny_torch
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from api_names import NAMESPACES
+from cases.api_names import NAMESPACES
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 

@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from api_names import FIRST, NAMES, NAMESPACES, OF_INSTANCES
+from cases.api_names import FIRST, NAMES, NAMESPACES, OF_INSTANCES
 
 import tiny_torch
 from tiny_torch.compat import absent

@@ -5,7 +5,7 @@ import inspect
 import pickle
 
 import pytest
-from api_names import NAMES
+from cases.api_names import NAMES
 from test_names import FUNCTIONS, find, is_there
 
 import tiny_torch

@@ -4,9 +4,9 @@ import ast
 import json
 
 import pytest
-from random_calls import Program
+from programs.random_calls import Program
+from programs.random_values import LargeArguments
 from random_programs import CALLS, CPU_LIMIT, batch, death, needed, parsed, start
-from random_values import LargeArguments
 
 CRASH = "import ctypes; ctypes.string_at(0)"
 

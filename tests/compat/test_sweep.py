@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from api_names import NAMES
+from cases.api_names import NAMES
 
 pytestmark = pytest.mark.torch
 
@@ -34,7 +34,7 @@ def test_every_name_is_as_pytorchs(tmp_path):
 
 def differs(ours, theirs, *tensors, where="made up", **options):
     """What the sweep says of a function that gives `ours` here and `theirs` in PyTorch."""
-    from sweep_compare import Sample, differences
+    from sweeps.sweep_compare import Sample, differences
 
     def call(module, *mine):
         return (theirs if module.__name__ == "torch" else ours)(module, *mine)
@@ -115,7 +115,7 @@ def test_sweep_sees_what_became_of_the_inputs():
 
 
 def test_a_reason_for_rounding_has_a_bound():
-    from sweep_explained import reason
+    from sweeps.sweep_explained import reason
 
     where = "distributions.Gamma `D = ...\nD.rsample((2,))` float64 contiguous"
     said = "gradient: of leaf 0: 1 of 60 values, such as [1.0, {}], not [1.0, -2.0]"

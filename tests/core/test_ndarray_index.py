@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ndarray_cases import BOTH, CUBE, DTYPES, INDICES, LAYOUTS, MODULES, compare, values_of
+from cases.ndarray_cases import BOTH, CUBE, DTYPES, INDICES, LAYOUTS, MODULES, compare, values_of
 
 from tiny_torch import _core
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from ndarray_cases import BOTH, DTYPES, MiB, geometry
+from cases.ndarray_cases import BOTH, DTYPES, MiB, geometry
 
 from tiny_torch import _core
 

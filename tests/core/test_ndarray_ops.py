@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ndarray_cases import (
+from cases.ndarray_cases import (
     ARITY,
     BOTH,
     DTYPES,

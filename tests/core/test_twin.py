@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from all_cases import CASES
+from cases.all_cases import CASES
+from cases.op_cases import SHAPES
 from helpers import CONTIGUOUS, array_of, by_name, gradients, operands, outcome
-from op_cases import SHAPES
 
 import tiny_torch as torch
 from tiny_torch import nn

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from all_cases import CASES
+from cases.all_cases import CASES
+from cases.op_cases import SHAPES
 from helpers import CUDA as DEVICE
 from helpers import compare, gradients, operands, outcome
-from op_cases import SHAPES
 
 import tiny_torch as torch
 

@@ -12,9 +12,9 @@ import sys
 
 import numpy as np
 import pytest
+from cases.index_cases import READS, SHAPES, WRITES, cases, tensors
 from helpers import CUDA as DEVICE
 from helpers import agreed, compare
-from index_cases import READS, SHAPES, WRITES, cases, tensors
 
 import tiny_torch as torch
 

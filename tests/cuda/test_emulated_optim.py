@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from cases.optim_cases import CASES, case_id
 from helpers import CUDA as DEVICE
-from optim_cases import CASES, case_id
 
 import tiny_torch as torch
 from tiny_torch import _core

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from cases.op_cases import DTYPES, numbers
 from helpers import array_of, check, outcome
-from op_cases import DTYPES, numbers
 
 import tiny_torch
 

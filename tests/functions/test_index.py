@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases.index_cases import OUTS, READS, SHAPES, VALUES, WRITES, cases, tensors
+from cases.op_cases import LAYOUTS
 from helpers import check, compare, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_cases import OUTS, READS, SHAPES, VALUES, WRITES, cases, tensors
-from op_cases import LAYOUTS
 
 import tiny_torch
 

@@ -9,8 +9,8 @@ import warnings
 
 import numpy as np
 import pytest
+from cases.linalg_cases import CALLS, INF, WRONG
 from helpers import all_failures, check, flatten
-from linalg_cases import CALLS, INF, WRONG
 
 import tiny_torch
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from cases.op_cases import DTYPES, LAYOUTS, numbers
 from helpers import CUDA, array_of, check, compare, make, outcome
-from op_cases import DTYPES, LAYOUTS, numbers
 
 import tiny_torch
 

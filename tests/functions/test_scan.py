@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from cases.op_cases import DTYPES, HALVES, LAYOUTS, numbers
 from helpers import array_of, check, compare, make, outcome
-from op_cases import DTYPES, HALVES, LAYOUTS, numbers
 
 import tiny_torch
 

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 import pytest
+from cases.op_cases import LAYOUTS
 from helpers import check, compare, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from op_cases import LAYOUTS
 
 import tiny_torch
 

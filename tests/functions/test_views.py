@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from op_cases import packed
+from cases.op_cases import packed
 
 import tiny_torch
 from tiny_torch import nn

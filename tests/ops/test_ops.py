@@ -7,7 +7,23 @@ import itertools
 
 import numpy as np
 import pytest
-from all_cases import CASES, RECORDS
+from cases.all_cases import CASES, RECORDS
+from cases.op_cases import (
+    DTYPE_SETS,
+    DTYPES,
+    FLOATS,
+    FUSED,
+    HALVES,
+    LAYOUTS,
+    OPERATORS,
+    PAIRS,
+    SCALARS,
+    SHAPE,
+    SHAPES,
+    SPECIALS,
+    Case,
+    numbers,
+)
 from helpers import (
     CONTIGUOUS,
     EPSILON,
@@ -24,22 +40,6 @@ from helpers import (
     operands,
     outcome,
     zero_if_none,
-)
-from op_cases import (
-    DTYPE_SETS,
-    DTYPES,
-    FLOATS,
-    FUSED,
-    HALVES,
-    LAYOUTS,
-    OPERATORS,
-    PAIRS,
-    SCALARS,
-    SHAPE,
-    SHAPES,
-    SPECIALS,
-    Case,
-    numbers,
 )
 
 import tiny_torch

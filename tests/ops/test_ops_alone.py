@@ -8,10 +8,11 @@ import inspect
 import itertools
 from types import NoneType, SimpleNamespace
 
-import gradient_cases
 import numpy as np
 import pytest
-from all_cases import CASES, RECORDS
+from cases import gradient_cases
+from cases.all_cases import CASES, RECORDS
+from cases.op_cases import Case
 from conftest import is_unknown_to_pytorch
 from helpers import (
     CONTIGUOUS,
@@ -28,7 +29,6 @@ from helpers import (
     skip_if_not_on_ref,
     zero_if_none,
 )
-from op_cases import Case
 
 import tiny_torch
 from tiny_torch import Tensor

@@ -4,9 +4,9 @@ that are repeated, compared by their sign bits too; and integers, which wrap aro
 
 import numpy as np
 import pytest
-from all_cases import RECORDS
+from cases.all_cases import RECORDS
+from cases.op_cases import DTYPE_SETS, FLOATS, HALVES, INTEGERS, extremes
 from helpers import EPSILON, all_failures, array_of, check, flatten, outcome
-from op_cases import DTYPE_SETS, FLOATS, HALVES, INTEGERS, extremes
 
 import tiny_torch
 from tiny_torch import _core

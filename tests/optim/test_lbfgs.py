@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from optim_cases import case_id
+from cases.optim_cases import case_id
 
 import tiny_torch
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from optim_cases import (
+from cases.optim_cases import (
     CASES,
     ERRORS,
     FULL,

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from optim_cases import assert_close, parameters, trained, values
+from cases.optim_cases import assert_close, parameters, trained, values
 
 import tiny_torch
 

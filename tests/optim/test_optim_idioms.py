@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from optim_cases import FULL, case_id, parameters
+from cases.optim_cases import FULL, case_id, parameters
 
 import tiny_torch
 

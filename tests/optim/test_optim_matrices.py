@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from optim_cases import (
+from cases.optim_cases import (
     SHAPES,
     TOLERANCE,
     assert_close,

@@ -7,7 +7,7 @@ import io
 import pickle
 
 import pytest
-from optim_cases import (
+from cases.optim_cases import (
     FULL,
     SHAPES,
     TOLERANCE,

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from api_names import NAMES
-from docstring_examples import differences
+from cases.api_names import NAMES
+from cases.docstring_examples import differences
 
 import tiny_torch
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from archives import loaded, packed, plain, saved
+from cases.archives import loaded, packed, plain, saved
 
 import tiny_torch as torch
 from tiny_torch import serialization

@@ -10,7 +10,7 @@ import warnings
 from collections import OrderedDict
 
 import pytest
-from archives import CLEAR, loaded, plain, saved
+from cases.archives import CLEAR, loaded, plain, saved
 from test_serialization import example
 
 import tiny_torch as torch

@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from archives import CLEAR, loaded, packed, plain, saved
+from cases.archives import CLEAR, loaded, packed, plain, saved
 
 import tiny_torch as torch
 from tiny_torch import serialization

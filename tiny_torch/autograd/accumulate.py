@@ -11,7 +11,6 @@ import os
 import threading
 
 from tiny_torch.autograd.graph import InLayout, run
-from tiny_torch.autograd.hooks import AFTER, by_turn, replaced
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.tensor import wrap
 
@@ -69,15 +68,6 @@ def add_gradient(leaf, gradient, sole, create_graph) -> None:
             leaf._grad = total
             return
         so_far = leaf._grad
-
-
-def call_post_hooks(leaf, gradient) -> None:
-    """The leaf's hooks, which see ``.grad``, then those of its node, which see what was added."""
-    for hook in sorted(leaf._post_hooks.values(), key=by_turn):
-        if hook.turn == AFTER:
-            replaced(hook, (), (gradient,))
-        elif (answer := hook(leaf)) is not None and not hasattr(answer, "array"):
-            raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
 def has_layout_of(gradient, array) -> bool:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.op_mode import place_on_stack
 from tiny_torch.autograd.origins import Origins, returned
 from tiny_torch.autograd.places import Place
 from tiny_torch.base.arguments import check_bool
-from tiny_torch.base.dtypes import type_name
-from tiny_torch.base.modes import ANOMALY, Scope, modes, thread
+from tiny_torch.base.modes import ANOMALY, Scope, Setting, modes, module_of, thread
 
 PACKAGE = Path(__file__).parent.parent
 # Where ops are recorded: of no interest to who looks for the line that made one.
@@ -121,6 +122,22 @@ def remember(node: Any) -> None:
         node.metadata["parent_"] = thread.running
 
 
+def call_watched(call: Callable, node: Any, grad: Any, needs: Any) -> Any:
+    """``call(node, grad, needs)``, a node's backward, of which an error is explained."""
+    return _core.within(Setting(thread, "running", node), call_checked, call, node, grad, needs)
+
+
+def call_checked(call: Callable, node: Any, grad: Any, needs: Any) -> Any:
+    try:
+        results = call(node, grad, needs)
+        if thread.check_nan:
+            check_nan(node, results)
+    except Exception:
+        explain(node)
+        raise
+    return results
+
+
 def explain(node: Any) -> None:
     """The warning that precedes an error in a node's backward."""
     warnings.warn(
@@ -146,21 +163,6 @@ def story(node: Any, what: str) -> str:
     return f"Traceback of forward call that {what}:\n{''.join(lines)}"
 
 
-def written_since(node: Any, saved: tuple) -> str:
-    """What the error says of the first of a node's saved values that was written after it."""
-    value = next(v for v in saved if hasattr(v, "stamp") and v.stamp > node.sequence)
-    hint = "enable anomaly detection to find the operation that failed to compute its gradient, "
-    hint += "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    if modes.bits & ANOMALY:
-        hint = "the backtrace further above shows the operation that failed to compute its "
-        hint += "gradient. The variable was changed in there or anywhere later."
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{type_name(value.dtype)} {list(value.shape)}], which {node.name()} has "
-        f"saved, was written since. Hint: {hint}"
-    )
-
-
 def check_nan(node: Any, results: Any) -> None:
     """RuntimeError where a gradient that a node has computed is NaN."""
     for i, result in enumerate(results if type(results) is tuple else (results,)):
@@ -170,4 +172,5 @@ def check_nan(node: Any, results: Any) -> None:
             raise RuntimeError(returned(node.name(), "nan", i, told))
 
 
+module_of[ANOMALY] = sys.modules[__name__]
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

@@ -11,17 +11,10 @@ mode they come here.
 from __future__ import annotations
 
 from tiny_torch import _core
-from tiny_torch.autograd import record
-from tiny_torch.autograd.graph import (
-    Node,
-    Unrelated,
-    node_stamp,
-    note,
-)
-from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OUT, VIEW, seer_of, through
+from tiny_torch.autograd.graph import Node, Unrelated, node_stamp, note
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
-from tiny_torch.base.modes import RECORDED, WATCHED, modes
+from tiny_torch.base.modes import RECORDED, WATCHED, modes, module_of
 
 apply = _core.apply
 apply_view = _core.apply_view
@@ -52,13 +45,12 @@ def in_modes(op, arguments, arity, as_view):
     Answers the op's result as a tensor, or a tuple of them. The first `arity` of the arguments are
     inputs, op.arity if it is negative; the results are views of the first if `as_view`.
     """
-    mode = seer_of(op) if modes.bits & WATCHED else None
-    if mode is not None:
+    if (watch := watch_of(op)) is not None:
 
         def call(op, arguments):
             return again(op, arguments, arity, as_view)
 
-        return through(mode, VIEW if as_view else ORDINARY, op, arguments, call)
+        return watch("view" if as_view else "ordinary", op, arguments, call)
     if op.composite is not None and arguments[0].array.device == "ref":
         return op.composite(*arguments)
     arrays = arrays_of(arguments)
@@ -71,6 +63,11 @@ def in_modes(op, arguments, arity, as_view):
     inputs = changed(arrays, edges, result) if op.broadcasts else None
     node = Node(op, edges, keep(op.used_by, saved, edges), inputs, arguments[arity:])
     return finish(result, note(node), *shown)
+
+
+def watch_of(op):
+    """What calls the op through the innermost mode that sees it; None if there is none."""
+    return module_of[WATCHED].watch_of(op) if modes.bits & WATCHED else None
 
 
 def again(op, arguments, arity, as_view):
@@ -87,9 +84,8 @@ _core.register_apply(in_modes)
 
 def compute(op, arguments, out=None):
     """op.forward of the arguments' arrays: (result, saved). The result may stand in `out`."""
-    mode = seer_of(op) if modes.bits & WATCHED else None
-    if mode is not None:
-        result = through(mode, OUT, op, arguments, computed)
+    if (watch := watch_of(op)) is not None:
+        result = watch("out", op, arguments, computed)
         several = isinstance(result, tuple)
         return (arrays_of(result) if several else result.array), ()
     return _core.compute(op, arguments, out)
@@ -105,16 +101,13 @@ def apply_inplace(op, x, *arguments):
     if compute_in_place(op, x, arguments):
         return x
     inputs = (x, *arguments)
-    mode = seer_of(op) if modes.bits & WATCHED else None
-    if mode is not None:
-        return through(mode, IN_PLACE, op, inputs, lambda op, given: apply_inplace(op, *given))
-    if not modes.bits & RECORDED:
-        return write_into_history(op, x, arguments)
-    row = record.enter(op, record.IN_PLACE, -1, inputs)
+    if (watch := watch_of(op)) is not None:
+        return watch("in place", op, inputs, lambda op, given: apply_inplace(op, *given))
+    row = module_of[RECORDED].enter_write(op, inputs) if modes.bits & RECORDED else None
     try:
         return write_into_history(op, x, arguments)
     finally:
-        record.leave(row, x)
+        _core.leave(row, x)
 
 
 def write_into_history(op, x, arguments):

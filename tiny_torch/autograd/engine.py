@@ -15,8 +15,7 @@ import weakref
 from operator import attrgetter
 
 from tiny_torch import _core
-from tiny_torch.autograd.accumulate import accumulate, add_to_grad, call_post_hooks
-from tiny_torch.autograd.anomaly_mode import check_nan, explain
+from tiny_torch.autograd.accumulate import accumulate, add_to_grad
 from tiny_torch.autograd.grad_mode import RECORDING, UNRECORDED
 from tiny_torch.autograd.graph import (
     EMPTY,
@@ -30,13 +29,10 @@ from tiny_torch.autograd.graph import (
     check_saved,
     edge_of,
 )
-from tiny_torch.autograd.hooks import AFTER, BEFORE, OF_TENSOR, by_turn, checked, replaced
-from tiny_torch.autograd.op_mode import backward_through_modes
-from tiny_torch.autograd.record import enter_accumulation, enter_node, leave
 from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
 from tiny_torch.base.devices import side_streams, wait_for_streams
-from tiny_torch.base.modes import ANOMALY, INFERENCE, RECORDED, WATCHED, Setting, modes, thread
+from tiny_torch.base.modes import ANOMALY, INFERENCE, RECORDED, WATCHED, modes, module_of, thread
 from tiny_torch.tensor import wrap
 
 # take(dict or list, key): removes it; (value or None, whether that may be written: nobody else
@@ -81,6 +77,9 @@ class Run:
         self.inputs = inputs
         self.wanted = None if inputs is None else frozenset(inputs)
         self.accumulate = accumulate
+        # whether more is to be done around a node's backward than to call it
+        self.careful = create_graph or bool(modes.bits & (ANOMALY | WATCHED))
+        self.record = module_of[RECORDED] if modes.bits & RECORDED else None
         self.buffers = {}  # node: its gradient, or a list of them if it has several outputs
         self.waiting = {}  # leaf: how many gradients it still awaits
         self.leaf_grads = {}
@@ -88,87 +87,45 @@ class Run:
         self.found = {}  # gradients of the inputs that were asked for
 
     def run(self, roots, gradients):
-        order = self.collect(roots)
-        leading = None if self.inputs is None else self.leading_to_inputs(order)
-        self.order, self.leading = order, leading
-        wanted = self.wanted
+        self.order = order = self.collect(roots)
+        self.leading = leading = None if self.inputs is None else self.leading_to_inputs(order)
         for edge, gradient in zip(roots, gradients, strict=True):
             self.deliver(edge, shown(gradient) if self.create_graph else gradient)
         self.finish_leaves()
-        retain_graph = self.retain_graph
-        careful = self.create_graph or modes.bits & (ANOMALY | WATCHED)
-        recorded = modes.bits & RECORDED
         buffers = self.buffers
         for node in order:
             grad = buffers.pop(node, None)
+            # truthy where an input wants its gradient; None if none does
+            needs = node.edges if leading is None else leading.get(node)
             if grad is None:
-                if leading is None:
-                    self.skip(node, node.edges)
-                elif node in leading:
-                    self.skip(node, leading[node])
+                self.skip(node, needs)
                 continue
-            plain = type(grad) is NDArray
-            if not plain and type(grad) is Term:
+            if type(grad) is Term:
                 grad = grad.value()
-            op, edges = node.op, node.edges
-            hooks = node.hooks
-            if hooks:
-                grad, plain = within(self.mode, self.call_hooks, hooks, grad), False
-            if wanted:
-                self.capture(node, grad, wanted)
-            if leading is None:
-                needs = edges  # truthy where an input wants its gradient, as backward asks
-            elif node not in leading:
+            if node.hooks:
+                grad = within(self.mode, node.hooks.see, self, grad)
+            if self.wanted:
+                self.capture(node, grad)
+            if needs is None:
                 continue
-            else:
-                needs = leading[node]
-            row = enter_node(node, grad) if recorded else None
-            saved = node.saved
-            state = EMPTY  # FRESH and SOLE need no unpack, no release: 4 % of a small step
-            if careful or hooks is not None:
-                results = within(self.mode, self.call_carefully, node, grad, needs)
-            else:
-                if type(saved) is tuple and saved and saved is not FREED:
-                    state = check_saved(saved, node.sequence)
-                if saved and state < FRESH:
-                    thread.backward = weakref.ref(self)
-                    if type(saved) is tuple:
-                        saved = node.unpack(False)
-                    else:  # what hooks make for this call alone may be written over, too
-                        saved = within(UNRECORDED, node.unpack, False)
-                        state = check_saved(saved, NO_WRITE)
-                seen = None
-                if not plain:
-                    seen, grad = grad, hidden(grad)
-                if state == SOLE and op.overwrites and not retain_graph:
-                    results = op.backward(saved, grad, needs, True)
-                else:
-                    results = op.backward(saved, grad, needs)
-                if seen is not None:
-                    results = passed_on(results, grad, seen)
-            saved = grad = seen = None
-            if not retain_graph:
-                if state >= FRESH:
-                    node.saved = FREED
-                elif node.saved:
-                    node.release()
-            if type(results) is not tuple:
-                results = (results,)
+            row = None if self.record is None else self.record.enter_node(node, grad)
+            results = self.gradients_of_inputs(node, grad, needs)
+            grad = None
             shapes = node.inputs
-            for i, edge in enumerate(edges):
+            for i, edge in enumerate(node.edges):
                 if edge is None or not needs[i]:
                     continue
                 result = results[i]
-                if result is not None and shapes is not None and shapes[i] is not None:
+                if shapes is not None and shapes[i] is not None and result is not None:
                     result = self.sum_to(result, *shapes[i])
                 target = edge[0]
                 if isinstance(target, Node) and target not in buffers and target.op.outputs == 1:
-                    if result is not None:  # deliver's most common case: 2 % of a small step
+                    if result is not None:  # deliver's most common case: 4 % of a small step
                         buffers[target] = result
                 else:
-                    self.deliver(edge, result)  # which may be where it is computed
+                    self.deliver(edge, result)
             if row is not None:
-                leave(row)
+                _core.leave(row)
             results = result = None  # their references would make a gradient look shared
             if self.ready:
                 self.finish_leaves()
@@ -177,6 +134,39 @@ class Run:
             return [self.found.get(edge) for edge in self.inputs]
         return None
 
+    def gradients_of_inputs(self, node, grad, needs):
+        """A tuple of what a node's backward answers; frees what the node has saved."""
+        if self.careful or node.hooks is not None:
+            results = within(self.mode, self.call_carefully, node, grad, needs)
+            state = EMPTY
+        else:
+            saved, state = node.saved, EMPTY
+            if saved and type(saved) is tuple:
+                state = check_saved(saved, node.sequence)
+            if saved and state < FRESH:
+                saved, state = self.unpack(node, state)
+            values = grad if type(grad) is NDArray else hidden(grad)
+            if state == SOLE and node.op.overwrites and not self.retain_graph:
+                results = node.op.backward(saved, values, needs, True)
+            else:
+                results = node.op.backward(saved, values, needs)
+            if values is not grad:
+                results = passed_on(results, values, grad)
+        if not self.retain_graph:
+            if state >= FRESH:  # release() would ask again
+                node.saved = FREED
+            elif node.saved:
+                node.release()
+        return results if type(results) is tuple else (results,)
+
+    def unpack(self, node, state):
+        """What a node has saved if that is not just arrays, and what check_saved says of it."""
+        thread.backward = weakref.ref(self)
+        if type(node.saved) is tuple:
+            return node.unpack(False), state
+        saved = within(UNRECORDED, node.unpack, False)
+        return saved, check_saved(saved, NO_WRITE)  # what hooks make for this call is its own
+
     def sum_to(self, gradient, shape, dtype):
         if type(gradient) is NDArray:
             return sum_to(gradient, shape, dtype)
@@ -184,29 +174,18 @@ class Run:
 
     def call_carefully(self, node, grad, needs):
         """A node's backward under create_graph, with hooks of its own, or in a mode."""
-        if not modes.bits & ANOMALY:
-            return self.call(node, grad, needs)
-        return within(Setting(thread, "running", node), self.call_checked, node, grad, needs)
-
-    def call_checked(self, node, grad, needs):
-        try:
-            results = self.call(node, grad, needs)
-            if thread.check_nan:
-                check_nan(node, results)
-        except Exception:
-            explain(node)
-            raise
-        return results
+        if modes.bits & ANOMALY:
+            return module_of[ANOMALY].call_watched(self.call, node, grad, needs)
+        return self.call(node, grad, needs)
 
     def call(self, node, grad, needs):
-        own = node.hooks and [h for _, h in node.hooks.values() if h.turn >= BEFORE]
-        if own:
-            return self.call_between(node, grad, needs, own)
+        if node.hooks:
+            return node.hooks.call_between(self.backward_of, node, grad, needs)
         return self.backward_of(node, tuple(grad) if type(grad) is list else grad, needs)
 
     def backward_of(self, node, grad, needs):
         if modes.bits & WATCHED:
-            return backward_through_modes(self.backward_of, node, grad, needs)
+            return module_of[WATCHED].backward_through_modes(self.backward_of, node, grad, needs)
         thread.backward = weakref.ref(self)
         if self.create_graph:
             # An op that has not saved its input, or not all of them, has a backward that can be
@@ -222,29 +201,6 @@ class Run:
             return node.op.backward(saved, shown(grad), needs)
         values = hidden(grad)
         return passed_on(settled(node.op.backward(saved, values, needs)), values, grad)
-
-    def call_between(self, node, grad, needs, own):
-        """A node's backward between the hooks of its own, which see tuples."""
-        several = type(grad) is list
-        grads = shown(tuple(grad) if several else (grad,))
-        for hook in own:
-            if hook.turn == BEFORE:
-                grads = replaced(hook, grads)
-        results = (None,) * len(needs)
-        if any(grad is not None for grad in grads):
-            results = self.backward_of(node, grads if several else grads[0], needs)
-            results = results if type(results) is tuple else (results,)
-        shapes = node.inputs or (None,) * len(needs)
-        whole = node.op.takes_tensors  # of a user's Function, hooks see what no input wants, too
-        results = [
-            sum_to(r, *like) if r is not None and need and like else r if need or whole else None
-            for r, need, like in zip(results, needs, shapes, strict=False)
-        ]
-        results = shown(tuple(results))
-        for hook in own:
-            if hook.turn == AFTER:
-                results = replaced(hook, results, grads)
-        return results
 
     def collect(self, roots):
         """All nodes behind the roots, youngest first; counts what each leaf will receive."""
@@ -297,26 +253,24 @@ class Run:
     def deliver(self, edge, gradient):
         """Adds to what an edge's target has so far; a leaf that has all gets it."""
         target, output = edge
-        if not isinstance(target, Node):
-            if type(gradient) is Term and target._grad is not None and self.accumulate:
-                gradient = None if add_to_grad(target, gradient) else gradient
-            if gradient is not None:
-                if target in self.leaf_grads:
-                    self.add(self.leaf_grads, target, gradient)
-                else:
-                    term = type(gradient) is Term
-                    self.leaf_grads[target] = gradient.value() if term else gradient
-            awaited = self.waiting[target] = self.waiting[target] - 1
-            if awaited == 0:
-                self.ready.append(target)
-        elif gradient is not None:
+        if isinstance(target, Node):
+            if gradient is None:
+                return
             if target.op.outputs == 1:
                 self.add(self.buffers, target, gradient)
             else:
-                outputs = self.buffers.get(target)
-                if outputs is None:
-                    outputs = self.buffers[target] = [None] * target.op.outputs
+                outputs = self.buffers.setdefault(target, [None] * target.op.outputs)
                 self.add(outputs, output, settled(gradient))
+            return
+        if type(gradient) is Term and target._grad is not None and self.accumulate:
+            gradient = None if add_to_grad(target, gradient) else gradient
+        if type(gradient) is Term and target not in self.leaf_grads:
+            gradient = gradient.value()
+        if gradient is not None:
+            self.add(self.leaf_grads, target, gradient)
+        awaited = self.waiting[target] = self.waiting[target] - 1
+        if awaited == 0:
+            self.ready.append(target)
 
     def add(self, sums, key, gradient):
         """Adds to a gradient that may be there, in its memory if that is ours alone."""
@@ -343,49 +297,13 @@ class Run:
 
     def skip(self, node, needs):
         """A node that got no gradient sends none: the leaves behind it must not wait for it."""
+        if needs is None:
+            return
         if node.hooks:
-            within(self.mode, self.call_hooks_without_gradient, node)
+            within(self.mode, node.hooks.call_without_gradient, self, node)
         for edge, need in zip(node.edges, needs, strict=True):
             if need:
                 self.deliver(edge, None)
-
-    def call_hooks(self, hooks, grad):
-        several = type(grad) is list
-        for output, hook in sorted(hooks.values(), key=lambda entry: entry[1].turn):
-            if hook.turn >= BEFORE:
-                break
-            tensor = shown(grad[output] if several else grad)
-            thread.backward = weakref.ref(self)
-            answer = checked(hook, tensor)
-            tensor = tensor if answer is None else answer
-            if several:
-                grad[output] = tensor
-            else:
-                grad = tensor
-        return grad
-
-    def call_hooks_without_gradient(self, node):
-        grads = (None,) * node.op.outputs
-        self.call_hooks(node.hooks, list(grads))
-        for _, hook in list(node.hooks.values()):
-            if hook.turn == BEFORE:
-                replaced(hook, grads)
-        results = (None,) * len(node.edges)
-        for _, hook in list(node.hooks.values()):
-            if hook.turn == AFTER:
-                replaced(hook, results, grads)
-
-    def call_leaf_hooks(self, leaf):
-        for hook in sorted(leaf._hooks.values(), key=by_turn):
-            gradient = self.leaf_grads.get(leaf)
-            if gradient is not None:
-                gradient = self.leaf_grads[leaf] = shown(gradient)
-            thread.backward = weakref.ref(self)
-            if hook.turn == OF_TENSOR:
-                answer = checked(hook, gradient)
-                self.leaf_grads[leaf] = gradient if answer is None else answer
-            elif self.accumulate:
-                (self.leaf_grads[leaf],) = replaced(hook, (gradient,))
 
     def reaches(self, target):
         """Whether the gradient of what a node or leaf stands for is among those computed."""
@@ -396,29 +314,31 @@ class Run:
         outputs = range(target.op.outputs)
         return target in self.leading or any((target, j) in self.wanted for j in outputs)
 
-    def capture(self, node, grad, wanted):
+    def capture(self, node, grad):
+        """Keeps a node's gradient where it was asked for."""
         outputs = grad if type(grad) is list else [grad]
         for j, value in enumerate(outputs):
-            if (node, j) in wanted and value is not None:
+            if (node, j) in self.wanted and value is not None:
                 self.found[(node, j)] = shown(value)
 
     def finish_leaves(self):
+        """Gives leaves that have all of their gradient to ``.grad``, or to who asked for it."""
         ready, self.ready = self.ready, []
         for leaf in ready:
             if self.wanted is not None and (leaf, 0) not in self.wanted:
                 continue
             if getattr(leaf, "_hooks", None):
-                within(self.mode, self.call_leaf_hooks, leaf)
+                within(self.mode, leaf._hooks.see, self, leaf)
             gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
             if not self.accumulate:
                 if gradient is not None:
                     self.found[(leaf, 0)] = shown(gradient)
                 continue
             post_hooks = getattr(leaf, "_post_hooks", None)
-            row = enter_accumulation() if modes.bits & RECORDED else None
+            row = None if self.record is None else self.record.enter_accumulation()
             seen = None
             if gradient is not None:
-                if post_hooks and any(hook.turn == AFTER for hook in post_hooks.values()):
+                if post_hooks and post_hooks.want_gradient():
                     seen, sole = shown(gradient), False
                 if not self.create_graph and isinstance(gradient, TensorBase):
                     held = [gradient.array]
@@ -426,8 +346,8 @@ class Run:
                     gradient, sole = take(held, 0)
                 accumulate(leaf, gradient, sole, self.create_graph)
             if post_hooks:
-                within(self.mode, call_post_hooks, leaf, seen)
-            leave(row)
+                within(self.mode, post_hooks.call_after, leaf, seen)
+            _core.leave(row)
 
 
 def sum_to(gradient, shape, dtype):

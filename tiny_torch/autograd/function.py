@@ -6,13 +6,13 @@ import functools
 import inspect
 import warnings
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Node, Op, edge_of, note
+from tiny_torch.autograd.hooks import NodeHooks
 from tiny_torch.autograd.record import FUNCTION, enter, leave
 from tiny_torch.autograd.view import IN_FUNCTION, MULTI_OUTPUT, View
 from tiny_torch.autograd.writes import rebase
@@ -184,7 +184,7 @@ def record(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list)
         [(a.array.shape, a.array.dtype) if isinstance(a, Tensor) else None for a in args]
     )
     node = Node(op, edges, saved, inputs)
-    node.hooks = OrderedDict()  # none yet; but the engine calls it with care
+    node.hooks = NodeHooks()  # none yet; but the engine calls it with care
     ctx.node = weakref.ref(node)
     if modes.bits:
         note(node)
@@ -256,11 +256,11 @@ def write(output: Tensor, node: Node, j: int, args: tuple) -> None:
 class UserOp(Op):
     """Calls the user's backward with tensors, whatever the engine works with."""
 
-    suffix = "Backward"
     takes_tensors = True
 
     def __init__(self, function, ctx: FunctionCtx, args: tuple, outputs: list):
         self.__name__ = function.__name__
+        self.node_name = f"{function.__name__}Backward"
         self.function = function
         self.ctx = ctx
         self.outputs = len(outputs)
@@ -357,6 +357,8 @@ def once_differentiable(function: Callable) -> Callable:
 
 
 class NotDifferentiable(Op):
+    node_name = "torch::autograd::Error"
+
     @staticmethod
     def backward(saved, grad, needs):
         raise RuntimeError(

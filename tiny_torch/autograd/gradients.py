@@ -15,6 +15,8 @@ from tiny_torch.tensor import Tensor, wrap
 class Rows(Op):
     """Tensors of one shape and dtype as the rows of one."""
 
+    node_name = "StackBackward0"
+
     @staticmethod
     def forward(*rows):
         return array_module(rows[0].device).stack(rows, 0), ()

@@ -5,23 +5,22 @@ graph, so an activation dies as soon as no node has saved it. A view's edge is c
 asked for, because a write through another view may have changed what it is made of.
 
 Not here: recording ops (apply.py), walking the graph (engine.py), what in-place writes do to it
-(writes.py).
+(writes.py), what a user sees of a node (nodes.py).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiny_torch import _core
-from tiny_torch.autograd.anomaly_mode import remember, written_since
-from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
-from tiny_torch.autograd.multi_grad import register_multi_grad_hook
-from tiny_torch.autograd.names import name_of
-from tiny_torch.autograd.saved import pack, save_on_cpu, saved_tensors_hooks
-from tiny_torch.autograd.saved_values import properties_of
 from tiny_torch.base.devices import array_module
-from tiny_torch.base.modes import ANOMALY, SAVED_HOOKS, modes
+from tiny_torch.base.modes import ANOMALY, SAVED_HOOKS, modes, module_of
 from tiny_torch.tensor import wrap
+
+if TYPE_CHECKING:  # what autograd/nodes.py attaches here and to Node
+    from tiny_torch.autograd.multi_grad import register_multi_grad_hook
+    from tiny_torch.autograd.nodes import get_gradient_edge
+    from tiny_torch.autograd.saved import save_on_cpu, saved_tensors_hooks
 
 TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
@@ -50,7 +49,6 @@ class Op:
     keeps_data: tuple[int, ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1
-    suffix = "Backward0"  # of the node's name
     # Inputs are broadcast and promoted: the engine takes their gradients back to shape and dtype.
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
@@ -66,6 +64,25 @@ class Op:
     # the input, as PyTorch's has, and not none.
     piecewise = False
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
+
+    # ---- the sheet: what others ask of an op ---------------------------------------------------
+    # PyTorch's name of its node: text, or a function of what is saved and of the node, where one op
+    # here is several there. None: the class's name and "Backward0".
+    node_name: Any = None
+    # PyTorch's name of its function: text, where {second} stands for the dims of the second
+    # argument and {spatial} for those of the first but two; or a function of the dims of both.
+    # None: the class's name in snake case.
+    aten: Any = None
+    # What `_saved_*` calls arguments of forward and results, beside saved_values.WORDS: text as
+    # "y:exponent", or a function of the node that answers it.
+    words: Any = ""
+    cost = ""  # the kind of work that it is, of autograd/_profiler/costs.py
+    draws = False  # random numbers
+
+    @staticmethod
+    def show_saved(values: Any, k: int) -> Any:
+        """What `_saved_*` shows of the k-th saved value."""
+        return values[k]
 
     forward: Any = None
     backward: Any = None  # None: the result has no gradient
@@ -89,9 +106,12 @@ class Node(_core.NodeBase):
     hooks: Any  # {id: (output number, hook)}
     sequence: int  # the stamp after forward has written: Note [Versions]
 
-    def name(self) -> str:
-        """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""
-        return name_of(self)
+    # Attached by nodes.py, as are other methods for users.
+    name: Any  # (): PyTorch's name for it, as in ``grad_fn=<MulBackward0>``
+    metadata: Any
+    next_functions: Any
+    register_hook: Any
+    register_prehook: Any
 
     def unpack(self, as_tensors: bool, shown=None):
         """What the op saved, as backward takes it: arrays, or tensors that have their history.
@@ -110,7 +130,7 @@ class Node(_core.NodeBase):
             )
         if type(saved) is not tuple:
             if check_saved(saved.rest(), self.sequence) == STALE:
-                raise RuntimeError(written_since(self, saved.rest()))
+                raise written_since(self, saved.rest())
             saved = saved.unpack()
         elif saved and check_saved(saved, self.sequence) == STALE:
             saved = self.with_new_data(saved)
@@ -124,6 +144,7 @@ class Node(_core.NodeBase):
         values = list(saved)
         for k, place in enumerate(self.op.saves):
             before = saved[k]
+            values[k] = getattr(before, "kept_copy", None) or before
             if place is None or place < 0 or k in self.op.keeps_data:
                 continue
             latest = getattr(before, "latest", None)
@@ -137,7 +158,7 @@ class Node(_core.NodeBase):
                 )
             values[k] = now if now.dtype is before.dtype else now.astype(before.dtype)
         if any(getattr(value, "stamp", -1) > self.sequence for value in values):
-            raise RuntimeError(written_since(self, tuple(values)))
+            raise written_since(self, values)
         return tuple(values)
 
     def as_tensors(self, saved, shown):
@@ -169,67 +190,24 @@ class Node(_core.NodeBase):
     def is_freed(self) -> bool:
         return self.saved is FREED
 
-    @property
-    def metadata(self) -> dict:
-        """Whatever belongs to this node: anomaly detection's notes, or a user's own."""
-        if not hasattr(self, "_metadata"):
-            self._metadata: dict = {}
-        return self._metadata
 
-    @property
-    def next_functions(self) -> tuple:
-        """(node, output number) per input; (None, 0) for one that has no gradient."""
-        return tuple(
-            (None, 0)
-            if edge is None
-            else (of_shown_type(edge[0]), edge[1])
-            if isinstance(edge[0], Node)
-            else (AccumulateGrad(edge[0]), 0)
-            for edge in self.edges
+def written_since(node, saved) -> RuntimeError:
+    """The error that names the first of a node's saved values that was written after it."""
+    value = next(v for v in saved if hasattr(v, "stamp") and v.stamp > node.sequence)
+    hint = (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    if modes.bits & ANOMALY:
+        hint = (
+            "the backtrace further above shows the operation that failed to compute its gradient. "
+            "The variable was changed in there or anywhere later."
         )
-
-    def register_hook(self, function: Any) -> Any:
-        """Calls ``function(grad_inputs, grad_outputs)`` after backward of this node."""
-        return add_to_node(self, 0, After(function))
-
-    def register_prehook(self, function: Any) -> Any:
-        """Calls ``function(grad_outputs)`` before backward of this node."""
-        return add_to_node(self, 0, Before(function))
-
-    # These belong to the ctx of a user's Function, which in PyTorch is the node itself. (A
-    # __getattr__ that passed all of it on would make every access to a slot a third slower.)
-    @property
-    def saved_tensors(self) -> tuple:
-        return self.op.ctx.saved_tensors
-
-    @property
-    def needs_input_grad(self) -> tuple:
-        return self.op.ctx.needs_input_grad
-
-    def __repr__(self) -> str:
-        module = "torch.autograd.function." if hasattr(self.op, "ctx") else ""
-        return f"<{module}{self.name()} object at {id(self):#x}>"
-
-
-# A node that a user looks at gets a type of PyTorch's name, such as MulBackward0, for the sake of
-# tools that draw graphs; it has the `_saved_*` of its op. So what is no leaf is asked as
-# isinstance(edge[0], Node), never by type().
-NAMED: dict[tuple, type] = {}
-
-
-def of_shown_type(node):
-    """The node, of the type that has its name."""
-    if type(node) is not Node:
-        return node
-    name = node.name().rpartition("::")[2]
-    op = node.op if isinstance(node.op, type) else None
-    key = name, op, node.is_freed()
-    kind = NAMED.get(key)
-    if kind is None:
-        namespace = {"__slots__": (), "__module__": Node.__module__, **properties_of(node)}
-        kind = NAMED[key] = type(name, (Node,), namespace)
-    node.__class__ = kind
-    return node
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{value.dtype.scalar_type}Tensor {list(value.shape)}], which "
+        f"{node.name()} has saved, was written since. Hint: {hint}"
+    )
 
 
 # edge_of(tensor): its edge, or None where it does not require grad; (tensor, 0) of a leaf. A view
@@ -248,11 +226,11 @@ def source_of(tensor):
 
 
 def note(node):
-    """What modes other than OFF ask of a new node."""
+    """A new node, which the modes that are on have seen."""
     if modes.bits & ANOMALY:
-        remember(node)
+        module_of[ANOMALY].remember(node)
     if modes.bits & SAVED_HOOKS:
-        pack(node)
+        module_of[SAVED_HOOKS].pack(node)
     return node
 
 
@@ -292,12 +270,19 @@ class Unrelated(Op):
     """What an op without a gradient has left in place: nothing of what was there before."""
 
     @staticmethod
+    def node_name(saved, node):
+        return f"{node.constants[0]}Backward0"
+
+    @staticmethod
     def backward(saved, grad, needs):
         return None
 
 
 class InLayout(Op):
     """A copy of x laid out as ``.grad`` of a leaf is: like it if it is dense, else contiguous."""
+
+    node_name = "CloneBackward0"
+    aten = "clone"
 
     @staticmethod
     def forward(x, leaf):
@@ -313,18 +298,6 @@ class InLayout(Op):
         return grad
 
 
-def has_layout_of(gradient, array) -> bool:
-    """Whether a gradient has the strides that ``.grad`` of a leaf should have."""
-    if gradient.dtype is not array.dtype:
-        return False
-    if not array.is_dense():
-        return gradient.is_contiguous()
-    return gradient.strides == array.strides or all(
-        n == 1 or a == b
-        for n, a, b in zip(array.shape, gradient.strides, array.strides, strict=True)
-    )
-
-
 class GradientEdge(NamedTuple):
     """Where the gradient of a tensor goes: may stand for it in grad and backward."""
 
@@ -334,24 +307,8 @@ class GradientEdge(NamedTuple):
     @property
     def edge(self) -> tuple:
         """As the engine has it: of a leaf, the tensor."""
-        if isinstance(self.node, AccumulateGrad):
-            return self.node.variable, 0
-        return self.node, self.output_nr
-
-
-def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge of a tensor that requires grad; RuntimeError for another.
-
-    https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.get_gradient_edge
-    """
-    edge = edge_of(tensor)
-    if edge is None:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not "
-                           "require gradients")  # fmt: skip
-    target, number = edge
-    if isinstance(target, Node):
-        return GradientEdge(of_shown_type(target), number)
-    return GradientEdge(AccumulateGrad(target), number)
+        leads_on = isinstance(self.node, Node)
+        return (self.node, self.output_nr) if leads_on else (self.node.variable, 0)
 
 
 __all__ = [

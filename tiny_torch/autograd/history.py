@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tiny_torch import _core
 from tiny_torch.autograd import gradients
-from tiny_torch.autograd.graph import edge_of, name_of_edge, of_shown_type, source_of
-from tiny_torch.autograd.hooks import Hook, add_hook, add_to, check_assigned, is_retained, retain
+from tiny_torch.autograd.graph import edge_of, name_of_edge
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.base.arguments import check_bool
 from tiny_torch.base.modes import INFERENCE, modes
@@ -54,12 +52,6 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-def grad_fn(self: Tensor) -> Any:
-    """The node that made it, None for a leaf."""
-    edge = edge_of(self)
-    return None if edge is None or edge[0] is self else of_shown_type(edge[0])
-
-
 def output_nr(self: Tensor) -> int:
     edge = edge_of(self)
     return 0 if edge is None else edge[1]
@@ -74,7 +66,10 @@ def grad(self: Tensor) -> Tensor | None:
     """The gradient, once backward has computed it; of a leaf, or after retain_grad."""
     grad = self._grad
     edge = self.edge
-    if grad is None and edge is not None and edge is not LEAF and not is_retained(self, edge):
+    if grad is not None or edge is None or edge is LEAF:
+        return grad
+    hooks = edge[0].hooks
+    if hooks is None or not hooks.retains(self):
         warnings.warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
             ".grad attribute won't be populated during autograd.backward(). If you indeed want "
@@ -84,6 +79,29 @@ def grad(self: Tensor) -> Tensor | None:
             stacklevel=2,
         )
     return grad
+
+
+def check_assigned(tensor, grad) -> None:
+    """Whether it may be the ``.grad`` of a tensor; RuntimeError if not."""
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.array.dtype is not tensor.array.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{grad.array.dtype.cpp_name}' to a tensor "
+            f"with grad_dtype '{tensor.array.dtype.scalar_type}'. The gradient must match the "
+            "tensor's grad_dtype (defaults to the tensor's dtype)."
+        )
+    if grad.array.device != tensor.array.device:
+        raise RuntimeError(
+            f"assigned grad has data located on a different device: {grad.device}, "
+            f"expected {tensor.device}"
+        )
+    if grad.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of "
+            f"size '{list(tensor.shape)}'. Please ensure that the gradient and the tensor "
+            "are the same size"
+        )
 
 
 def set_grad(self: Tensor, value: Tensor | None) -> None:
@@ -171,43 +189,9 @@ def set_data(self: Tensor, value: Tensor) -> None:
         self._view.stamp = self.array.stamp
 
 
-def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Any:
-    """Calls ``hook(grad)`` when this tensor's gradient is known; an answer replaces it."""
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return add_hook(self, source_of(self), hook)
-
-
-def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> Any:
-    """Calls ``hook(tensor)`` after ``.grad`` of this leaf was added to."""
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if not self.is_leaf:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return add_to(self, "_post_hooks", Hook(hook))
-
-
-def retain_grad(self: Tensor) -> None:
-    """Keeps the gradient of a tensor that is not a leaf in ``.grad``, too."""
-    if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if not self.is_leaf:
-        retain(self, edge_of(self))
-
-
-def retains_grad(self: Tensor) -> bool:
-    return is_retained(self, edge_of(self))
-
-
 METHODS: dict[str, Any] = {
-    **{
-        f.__name__: f
-        for f in (
-            backward, detach, detach_, register_hook, register_post_accumulate_grad_hook,
-            requires_grad_, retain_grad,
-        )
-    },
-    **{f.__name__: property(f) for f in (grad_fn, is_leaf, output_nr, retains_grad)},
+    **{f.__name__: f for f in (backward, detach, detach_, requires_grad_)},
+    **{f.__name__: property(f) for f in (is_leaf, output_nr)},
     "data": property(data, set_data),
     "grad": property(grad, set_grad, delete_grad),
     "requires_grad": property(requires_grad, set_requires_grad, delete_requires_grad),

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from operator import attrgetter
+from typing import Any
 
+from tiny_torch.autograd.engine import Run, sum_to
+from tiny_torch.autograd.graph import edge_of, source_of
+from tiny_torch.autograd.seen import shown
 from tiny_torch.base import hooks, layouts
-from tiny_torch.base.dtypes import cpp_name, scalar_type
 from tiny_torch.base.hooks import RemovableHandle
+from tiny_torch.base.modes import thread
+from tiny_torch.tensor import Tensor
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
 OF_TENSOR, RETAIN, BEFORE, AFTER = range(4)
@@ -61,29 +67,6 @@ class After(Hook):
     turn = AFTER
 
 
-def check_assigned(tensor, grad) -> None:
-    """Whether it may be the ``.grad`` of a tensor; RuntimeError if not."""
-    if grad is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if grad.array.dtype is not tensor.array.dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{cpp_name(grad.dtype)}' to a tensor with "
-            f"grad_dtype '{scalar_type(tensor.dtype)}'. The gradient must match the tensor's "
-            "grad_dtype (defaults to the tensor's dtype)."
-        )
-    if grad.array.device != tensor.array.device:
-        raise RuntimeError(
-            f"assigned grad has data located on a different device: {grad.device}, "
-            f"expected {tensor.device}"
-        )
-    if grad.array.shape != tensor.array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of "
-            f"size '{list(tensor.shape)}'. Please ensure that the gradient and the tensor "
-            "are the same size"
-        )
-
-
 def replaced(hook, grads: tuple, *others: tuple) -> tuple:
     """Gradients after a node's own hook has seen them; an answer replaces them."""
     answer = hook.function(grads, *others)
@@ -128,26 +111,116 @@ def name_of(hook) -> str:
     return getattr(hook.function, "__name__", type(hook.function).__name__)
 
 
-def add_to(tensor, name: str, hook: Hook) -> RemovableHandle:
+class NodeHooks(OrderedDict):
+    """{id: (output number, hook)}: a node's, which the engine calls around its backward."""
+
+    def of_turn(self, turn: int) -> list:
+        return [hook for _, hook in list(self.values()) if hook.turn == turn]
+
+    def see(self, run: Run, grad: Any) -> Any:
+        """The node's gradient, a list if it has several outputs, after its tensors' hooks."""
+        several = type(grad) is list
+        for output, hook in sorted(self.values(), key=lambda entry: entry[1].turn):
+            if hook.turn >= BEFORE:
+                break
+            tensor = shown(grad[output] if several else grad)
+            thread.backward = weakref.ref(run)
+            answer = checked(hook, tensor)
+            tensor = tensor if answer is None else answer
+            if several:
+                grad[output] = tensor
+            else:
+                grad = tensor
+        return grad
+
+    def call_between(self, call: Callable, node: Any, grad: Any, needs: Any) -> Any:
+        """``call(node, grad, needs)``, its backward, between its own hooks, which see tuples."""
+        several = type(grad) is list
+        if all(hook.turn < BEFORE for _, hook in self.values()):
+            return call(node, tuple(grad) if several else grad, needs)
+        before, after = self.of_turn(BEFORE), self.of_turn(AFTER)
+        grads = shown(tuple(grad) if several else (grad,))
+        for hook in before:
+            grads = replaced(hook, grads)
+        results: Any = (None,) * len(needs)
+        if any(grad is not None for grad in grads):
+            results = call(node, grads if several else grads[0], needs)
+            results = results if type(results) is tuple else (results,)
+        shapes = node.inputs or (None,) * len(needs)
+        whole = node.op.takes_tensors  # of a user's Function, hooks see what no input wants, too
+        results = [
+            sum_to(r, *like) if r is not None and need and like else r if need or whole else None
+            for r, need, like in zip(results, needs, shapes, strict=False)
+        ]
+        results = shown(tuple(results))
+        for hook in after:
+            results = replaced(hook, results, grads)
+        return results
+
+    def call_without_gradient(self, run: Run, node: Any) -> None:
+        """Those of a node that got no gradient."""
+        grads = (None,) * node.op.outputs
+        self.see(run, list(grads))
+        for hook in self.of_turn(BEFORE):
+            replaced(hook, grads)
+        results = (None,) * len(node.edges)
+        for hook in self.of_turn(AFTER):
+            replaced(hook, results, grads)
+
+    def retains(self, tensor: Any) -> bool:
+        """Whether the gradient that comes in is put in the tensor's ``.grad``."""
+        return any(hook.tensor() is tensor for hook in self.of_turn(RETAIN))
+
+    def move_retained(self, output: int, edge: tuple) -> None:
+        """retain_grad of an output follows its tensor to another edge; other hooks stay."""
+        node, place = edge
+        for key, (number, hook) in list(self.items()):
+            if number == output and hook.turn == RETAIN:
+                node.hooks = NodeHooks() if node.hooks is None else node.hooks
+                node.hooks[key] = place, self.pop(key)[1]
+
+
+class LeafHooks(OrderedDict):
+    """{id: hook}: a leaf's."""
+
+    def see(self, run: Run, leaf: Any) -> None:
+        """Those called before its gradient is added to ``.grad``."""
+        for hook in sorted(self.values(), key=by_turn):
+            gradient = run.leaf_grads.get(leaf)
+            if gradient is not None:
+                gradient = run.leaf_grads[leaf] = shown(gradient)
+            thread.backward = weakref.ref(run)
+            if hook.turn == OF_TENSOR:
+                answer = checked(hook, gradient)
+                run.leaf_grads[leaf] = gradient if answer is None else answer
+            elif run.accumulate:
+                (run.leaf_grads[leaf],) = replaced(hook, (gradient,))
+
+    def want_gradient(self) -> bool:
+        """Whether one sees, afterwards, what was added."""
+        return any(hook.turn == AFTER for hook in self.values())
+
+    def call_after(self, leaf: Any, gradient: Any) -> None:
+        """Those of the leaf, which see ``.grad``, then of its node, which see what was added."""
+        for hook in sorted(self.values(), key=by_turn):
+            if hook.turn == AFTER:
+                replaced(hook, (), (gradient,))
+            elif (answer := hook(leaf)) is not None and not hasattr(answer, "array"):
+                raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+
+
+def add_to(leaf, name: str, hook: Hook) -> RemovableHandle:
     """A hook among a leaf's own."""
-    own = getattr(tensor, name, None)
+    own = getattr(leaf, name, None)
     if own is None:
-        own = OrderedDict()
-        setattr(tensor, name, own)
+        own = LeafHooks()
+        setattr(leaf, name, own)
     return hooks.add_hook(own, hook)
-
-
-def add_hook(tensor, edge, function) -> RemovableHandle:
-    """A hook on a leaf stands with the leaf, another with the node that made the tensor."""
-    target, output = edge
-    if target is tensor:
-        return add_to(tensor, "_hooks", Hook(function))
-    return add_to_node(target, output, Hook(function))
 
 
 def add_to_node(node, output: int, hook) -> RemovableHandle:
     if node.hooks is None:
-        node.hooks = OrderedDict()
+        node.hooks = NodeHooks()
     return hooks.add_hook(node.hooks, (output, hook))
 
 
@@ -184,14 +257,43 @@ class AccumulateGrad:
         return f"<AccumulateGrad object at {id(self.variable):#x}>"
 
 
-def retain(tensor, edge) -> None:
-    if not is_retained(tensor, edge):
-        node, output = edge
-        add_to_node(node, output, Retain(tensor))
+# ---- methods of Tensor --------------------------------------------------------------------------
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Any:
+    """Calls ``hook(grad)`` when this tensor's gradient is known; an answer replaces it."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    target, output = source_of(self)
+    if target is self:
+        return add_to(self, "_hooks", Hook(hook))
+    return add_to_node(target, output, Hook(hook))
 
 
-def is_retained(tensor, edge) -> bool:
-    if edge is None or edge[0] is tensor or edge[0].hooks is None:
-        return False
-    hooks_of_node = edge[0].hooks.values()
-    return any(hook.turn == RETAIN and hook.tensor() is tensor for _, hook in hooks_of_node)
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> Any:
+    """Calls ``hook(tensor)`` after ``.grad`` of this leaf was added to."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if not self.is_leaf:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return add_to(self, "_post_hooks", Hook(hook))
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keeps the gradient of a tensor that is not a leaf in ``.grad``, too."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if not self.is_leaf and not retains_grad(self):
+        node, output = edge_of(self)
+        add_to_node(node, output, Retain(self))
+
+
+def retains_grad(self: Tensor) -> bool:
+    edge = edge_of(self)
+    hooks = None if edge is None or edge[0] is self else edge[0].hooks
+    return hooks is not None and hooks.retains(self)
+
+
+FUNCTIONS: dict[str, Any] = {}
+METHODS: dict[str, Any] = {
+    **{f.__name__: f for f in (register_hook, register_post_accumulate_grad_hook, retain_grad)},
+    "retains_grad": property(retains_grad),
+}

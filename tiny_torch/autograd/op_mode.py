@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from tiny_torch import _core
-from tiny_torch.base.modes import Scope, modes
+from tiny_torch.base.modes import WATCHED, Scope, modes, module_of
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory,
 # results written over the first argument, and results that a caller's `out` will hold.
@@ -77,11 +78,11 @@ def seen_by(stack: Sequence) -> frozenset[str] | None:
     return None if None in names else NO_OPS.union(*names)
 
 
-def seer_of(op: Any) -> OpMode | None:
-    """The innermost mode that sees the op; None if there is none."""
+def watch_of(op: Any) -> Callable | None:
+    """`through` of the innermost mode that sees the op; None if there is none."""
     for mode in reversed(modes.op_modes):
         if is_seen(op, mode):
-            return mode
+            return partial(through, mode)
     return None
 
 
@@ -159,3 +160,4 @@ def seen_as_one(function: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 _core.see_as_one(seen_as_one)
+module_of[WATCHED] = sys.modules[__name__]

@@ -9,11 +9,12 @@ is over. While nobody records, `enter` answers None, and `leave(None)` does noth
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.names import NAMES, name_of
-from tiny_torch.base.modes import thread
+from tiny_torch.autograd.names import name_of
+from tiny_torch.base.modes import RECORDED, module_of, thread
 
 # Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
 # names of nodes in backward and of `record_function` blocks; modules; a user's Functions by name.
@@ -25,12 +26,9 @@ enter = _core.enter
 leave = _core.leave
 # {op class: its node's name, and `factors`}, where the name does not depend on the node.
 told: dict[Any, tuple[str, slice]] = {}
-# {product: where its two factors stand among the inputs}
-MATMULS = {
-    **dict.fromkeys(("Mm", "Bmm", "Matmul", "Linear"), slice(2)),
-    **dict.fromkeys(("Addmm", "Baddbmm"), slice(1, 3)),
-}
-PRODUCTS = {**MATMULS, **dict.fromkeys(("Convolution", "ConvolutionTranspose"), slice(2))}
+# {an op's `cost`, if it is a product: where its two factors stand among the inputs}
+MATMULS = {"product": slice(2), "linear": slice(2), "sum of a product": slice(1, 3)}
+PRODUCTS = {**MATMULS, "convolution": slice(2), "transposed convolution": slice(2)}
 ALL = slice(None)
 
 
@@ -42,15 +40,26 @@ def enter_node(node: Any, grad: Any) -> Any:
     """
     found = told.get(node.op)
     if found is None:
-        found = name_of(node), PRODUCTS.get(node.op.__name__, ALL)
-        if isinstance(node.op, type) and not callable(NAMES.get(node.op.__name__)):
-            told[node.op] = found
+        op = node.op
+        found = name_of(node), PRODUCTS.get(op.cost, ALL)
+        if isinstance(op, type) and not callable(op.node_name):  # type: ignore[attr-defined]
+            told[op] = found
     name, factors = found
     edges = node.edges[factors]
     row = enter(name, BACKWARD, node.sequence, len(edges) - edges.count(None))
     if thread.see_node is not None:
         thread.see_node(node, grad)
     return row
+
+
+def enter_range(name: str) -> Any:
+    """A row of a name alone."""
+    return enter(name, RANGE, -1)
+
+
+def enter_write(op: Any, inputs: tuple) -> Any:
+    """The row of an op that writes in place."""
+    return enter(op, IN_PLACE, -1, inputs)
 
 
 def enter_accumulation() -> Any:
@@ -90,3 +99,6 @@ def watch_modules(profile: Any, wanted: bool) -> None:
             kind.__call__ = _recorded(plain) if seen else plain  # type: ignore[method-assign]
         if seen == bool(_watching):  # else another thread, or a handler, has changed it meanwhile
             return
+
+
+module_of[RECORDED] = sys.modules[__name__]

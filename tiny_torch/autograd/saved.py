@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.base.modes import NO_GRAD, SAVED_HOOKS, Scope, modes, thread
+from tiny_torch.base.modes import NO_GRAD, SAVED_HOOKS, Scope, modes, module_of, thread
 from tiny_torch.tensor import wrap
 
 
@@ -117,3 +118,6 @@ def pack(node: Any) -> None:
     for place in places:
         packed.pack(place, *thread.saved_hooks)
     node.saved = packed
+
+
+module_of[SAVED_HOOKS] = sys.modules[__name__]

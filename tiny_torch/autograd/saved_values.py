@@ -10,47 +10,15 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tiny_torch import _core
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.tensor import wrap
 
-# PyTorch's words for arguments of forward, where ours are others: in all ops, and in some (or
-# in some of their nodes).
+# PyTorch's words for arguments of forward, where ours are others; an op's own are its `words`.
 WORDS = {
     "x": "self", "y": "other", "low": "min", "high": "max", "dims": "dim", "edge": "lambd",
     "slope": "negative_slope", "p": "ord", "w": "weight",
     "q": "query", "k": "key", "v": "value", "mask": "attn_mask", "causal": "is_causal",
 }  # fmt: skip
-WORDS_OF: dict[str, dict[str, str]] = {
-    op: words
-    for ops, words in (
-        ("Addcdiv Addcmul", {"y": "tensor1", "z": "tensor2"}),
-        ("Addbmm Baddbmm", {"a": "batch1", "b": "batch2"}),
-        ("Addmm", {"a": "mat1", "b": "mat2"}),
-        ("Addmv", {"a": "mat", "b": "vec"}),
-        ("Bmm Mm", {"y": "mat2"}),
-        ("AddmmBackward0", {"x": "mat1", "weight": "mat2"}),
-        ("Convolution ConvolutionTranspose", {"x": "input"}),
-        ("CrossEntropy", {"x": "logits"}),
-        ("Cummax Cummin Kthvalue Max Min Mode Sort Topk", {"result1": "indices"}),
-        ("Dot", {"y": "tensor"}),
-        ("Embedding", {"index": "indices", "padding": "padding_idx"}),
-        ("Flip Permute Roll", {"dims": "dims"}),
-        ("Hardtanh", {"low": "min_val", "high": "max_val"}),
-        ("Lerp", {"y": "end"}),
-        ("LinalgCholeskyEx", {"result": "L"}),
-        ("LinalgInvEx", {"result": "inverse"}),
-        ("MaskedFill MaskedScatter MaskedSelect", {"mask": "mask"}),
-        ("MmBackward0", {"weight": "mat2"}),
-        ("Mv", {"y": "vec"}),
-        ("NativeBatchNorm NativeGroupNorm NativeLayerNorm", {"x": "input"}),
-        ("NllLoss", {"log_p": "self"}),
-        ("Pow", {"y": "exponent"}),
-        ("ScaledDotProductFlashAttentionForCpu", {"result": "output"}),
-        ("SigmoidBackward TanhBackward", {"grad": "grad_output", "y": "output"}),
-    )
-    for op in ops.split()
-}
 # Arguments that PyTorch's nodes do not have; settings are several in one.
 UNSAID = {
     *("arguments", "by_frequency", "core", "dtype", "momentum", "options", "out", "settings"),
@@ -64,7 +32,6 @@ STEPS: dict[str, tuple[str, ...]] = {
     "squeeze": ("dim",),
     "unsqueeze": ("dim",),
 }
-NUMBERS = {bool: _core.bool, int: _core.int64, float: _core.float64}
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
@@ -74,7 +41,8 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
     if not isinstance(node.op, type) or op.forward is None:  # a user's Function has `saved_tensors`
         return
     takes = list(inspect.signature(op.forward).parameters)
-    words = {**WORDS, **WORDS_OF.get(op.__name__, {}), **WORDS_OF.get(node.name(), {})}
+    said = op.words(node) if callable(op.words) else op.words
+    words = {**WORDS, **dict(pair.split(":") for pair in said.split())}
     count = len(node.edges)
     for k, place in enumerate(op.saves):
         if place is None or (place >= 0 and place >= len(takes)):
@@ -97,13 +65,7 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
 
 
 def read_saved(node: Any, k: int) -> Any:
-    values, name = node.unpack(True), node.op.__name__
-    if name == "Mul" and type(values[0]) in NUMBERS:
-        k = 1 - k  # PyTorch takes the number second
-    value = values[k]
-    if name in ("Div", "Mul") and type(value) in NUMBERS:  # which it has as a tensor
-        return wrap(_core.full((), value, NUMBERS[type(value)]))
-    return value.t() if name == "Linear" and k == 1 and value is not None else value
+    return node.op.show_saved(node.unpack(True), k)
 
 
 def read_constant(node: Any, j: int) -> Any:

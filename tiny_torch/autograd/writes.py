@@ -9,13 +9,11 @@ Note [Views and writes], src/README.md.
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 
 from tiny_torch import _core
 from tiny_torch.autograd.engine import through_composite
 from tiny_torch.autograd.grad_mode import UNRECORDED
 from tiny_torch.autograd.graph import Node, Op, edge_of, run
-from tiny_torch.autograd.hooks import RETAIN
 from tiny_torch.autograd.seen import hidden
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.base.devices import array_module
@@ -76,14 +74,8 @@ def rebase(tensor, node, output=0):
 
 def move_retained(old, new) -> None:
     """retain_grad follows the tensor to its new node; other hooks stay with the old."""
-    if old is None or old is LEAF or old[0].hooks is None:
-        return
-    hooks = old[0].hooks
-    moving = [
-        key for key, (output, hook) in hooks.items() if output == old[1] and hook.turn == RETAIN
-    ]
-    if moving:
-        new[0].hooks = OrderedDict((key, (new[1], hooks.pop(key)[1])) for key in moving)
+    if old is not None and old is not LEAF and old[0].hooks:
+        old[0].hooks.move_retained(old[1], new)
 
 
 def layout(array) -> tuple:
@@ -205,7 +197,7 @@ class CopySlices(Op):
     The view's region has the gradient of that op, everything else passes unchanged.
     """
 
-    suffix = ""
+    node_name = "torch::autograd::CopySlices"
     once = True
 
     @staticmethod

@@ -1,9 +1,10 @@
-"""Docstrings of what exists for one, two and three spatial dims, written once, for planes; and
-copies of functions under the name of the class that inherits them.
+"""What exists for one, two and three spatial dims, from one definition, whose docstring tells of
+planes; and copies of functions under the name of the class that inherits them.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from functools import update_wrapper
@@ -33,6 +34,26 @@ def in_dims(text: str, dims: int) -> str:
     return re.sub(r"\b(\d+), \1(?=[)\]])", lambda found: ", ".join([found[1]] * dims), text)
 
 
+def in_each_dim(function: Named, *examples: str) -> tuple[Named, Named, Named]:
+    """`conv1d`, `conv2d` and `conv3d` of a function `conv`, whose last keyword is `_dims`.
+
+    The examples are those of 1 and 3 dims, where that for planes does not become theirs.
+    """
+    planes: Any = function
+    own = dict(zip((1, 3), examples, strict=False))
+    shown = inspect.signature(function)
+    shown = shown.replace(parameters=list(shown.parameters.values())[:-1])
+
+    def in_so_many(dims: int) -> Any:
+        copy: Any = copy_as(f"{planes.__name__}{dims}d", planes)
+        copy.__kwdefaults__ = {**copy.__kwdefaults__, "_dims": dims}
+        copy.__annotations__ = {k: v for k, v in copy.__annotations__.items() if k != "_dims"}
+        copy.__signature__, copy.__doc__ = shown, own.get(dims)
+        return told_as(function, dims)(copy)
+
+    return in_so_many(1), in_so_many(2), in_so_many(3)
+
+
 def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
     """Decorator: the docstring of `planes`, in so many dims; the example is one's own, if any."""
 
@@ -57,6 +78,18 @@ def copy_as(name: str, function: FunctionType) -> FunctionType:
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__, copy.__name__ = name, name.rpartition(".")[2]
     return copy
+
+
+EMPTY_CLASS = {*vars(type("Empty", (), {})), "__annotations__"}
+
+
+def extend(cls: type, part: type) -> None:
+    """Attaches the methods and attributes of the class `part` to another class."""
+    for name in vars(part).keys() - EMPTY_CLASS:
+        value = vars(part)[name]
+        if isinstance(value, FunctionType):
+            value.__qualname__ = f"{cls.__name__}.{value.__name__}"
+        setattr(cls, name, value)
 
 
 def own_methods(cls: type, *names: str) -> None:

@@ -16,6 +16,9 @@ SAVED_HOOKS: int = 8
 WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see all ops, or those of some names
 RECORDED: int = 32  # a profiler notes how long each takes: autograd/record.py
 modes: Any = _core.modes  # `bits`: 0 is plain recording
+# {bit: the module that implements the mode}: each enters itself here, so that the core, which asks
+# it while the bit is set, imports none of them.
+module_of: dict[int, Any] = {}
 
 
 class Scope(_core.Scope):

@@ -97,10 +97,15 @@ BY_NAME = {
     **dict.fromkeys(("min", "max", "value"), "Tensor | Number | None"),
 }  # fmt: skip
 
+# Functions that take arrays of one dim for a tuple.
+SHAPED = ("fold", "unfold", "adaptive_")
+
 
 def is_truth(name: str, argument: str) -> bool:
     """Whether a flag of a function may be anything, which then has a truth."""
-    return argument in ("size_average", "reduce") or argument in TRUTHS.get(name, ())
+    return argument in ("size_average", "reduce", "return_indices") or argument in TRUTHS.get(
+        name, ()
+    )
 
 
 def expected(annotation: str, value: Any) -> str | None:
@@ -182,10 +187,10 @@ def as_plain(value: Any, annotation: str, many: bool) -> Any:
     no dims; `many` if arrays of one dim stand for a tuple. Anything else as it is."""
     words = set(annotation.replace("int | tuple[int, ...]", "Ints").split(" | "))
     whole = words.isdisjoint(("float", "Number"))
-    if isinstance(value, np.number):
-        return value.item() if not whole or is_int(value) or "Any" in words else value
     if words.isdisjoint(NUMBERS):
         return value
+    if isinstance(value, np.number):
+        return value.item() if not whole or is_int(value) or "Any" in words else value
     if isinstance(value, Tensor) and value.ndim == 0 and "Tensor" not in words:
         integer = not value.is_floating_point() and value.dtype is not _core.bool
         fits = is_float(value) and (integer or not whole)
@@ -214,7 +219,7 @@ def again(function: Any, arguments: tuple, keywords: dict, error: BaseException)
         annotation = inner.__annotations__.get(argument, "Any")
         if annotation == "Any":
             annotation = BY_NAME.get(argument, "Any")
-        return as_plain(value, annotation, inner.__name__ in ("fold", "unfold"))
+        return as_plain(value, annotation, inner.__name__.startswith(SHAPED))
 
     positional = [plain(*pair) for pair in zip(names[: code.co_argcount], arguments, strict=False)]
     positional += [as_plain(value, "Number", False) for value in arguments[len(positional) :]]
@@ -265,7 +270,7 @@ def refused(
     """The error to raise in the place of the one that a call of `function` ended in."""
     if type(error).__module__ != "builtins" or not isinstance(error, Exception):
         return error
-    if not is_ours(error) or "Overflow when unpacking" in str(error):
+    if not is_ours(error) or re.search("Overflow when unpacking|without overflow", str(error)):
         return error
     if error.__traceback__ is None and function in PYTHON_FIRST:
         return error

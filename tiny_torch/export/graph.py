@@ -38,15 +38,16 @@ class Value:
 
 
 class Node:
-    """One op: what autograd's op class of that name computes from these arguments.
+    """One op: what its class computes from these arguments, and by which name it was called.
 
     `arguments` are those of the class's forward, with a Value in the place of each tensor.
     """
 
-    __slots__ = ("arguments", "module", "op", "outputs", "where")
+    __slots__ = ("arguments", "module", "name", "op", "outputs", "where")
 
-    def __init__(self, op: str, arguments: tuple, where: str, module: str) -> None:
+    def __init__(self, op: Any, arguments: tuple, where: str, module: str, name: str = "") -> None:
         self.op, self.arguments, self.where, self.module = op, arguments, where, module
+        self.name = name or op.__name__
         self.outputs: list[Value] = []
 
     @property
@@ -60,7 +61,7 @@ class Node:
         return f"called at {self.where or '?'}" + (f" in {self.module}" if self.module else "")
 
     def __repr__(self) -> str:
-        return f"{', '.join(v.name for v in self.outputs)} = {self.op}{self.arguments}"
+        return f"{', '.join(v.name for v in self.outputs)} = {self.name}{self.arguments}"
 
 
 class Graph:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tiny_torch.export.graph import ExportError, Graph, Node, Value
 from tiny_torch.export.tracing import trace
+from tiny_torch.ops.nn.recurrent import Recurrent
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 
@@ -75,7 +76,7 @@ def trace_sized(
     args: Sequence[Any],
     kwargs: dict[str, Any],
     axes: list[Axis],
-    has: Callable[[str], bool],
+    has: Callable[[Any], bool],
 ) -> Graph:
     """The graph of the model with a Size wherever one follows the axes; without axes, as traced.
 
@@ -158,7 +159,7 @@ def merged(graphs: list[Graph]) -> Graph:
         pair(values)
     for nodes in zip(*[g.nodes for g in graphs], strict=False):
         node = nodes[0]
-        if len({n.op for n in nodes}) > 1 or len({len(n.outputs) for n in nodes}) > 1:
+        if len({n.name for n in nodes}) > 1 or len({len(n.outputs) for n in nodes}) > 1:
             raise differs(nodes)
         node.arguments = unified([n.arguments for n in nodes], pair, node, ())
         for values in zip(*[n.outputs for n in nodes], strict=True):
@@ -171,7 +172,7 @@ def merged(graphs: list[Graph]) -> Graph:
 
 
 def differs(nodes: Sequence[Node]) -> ExportError:
-    names = " and ".join(dict.fromkeys(node.op for node in nodes))
+    names = " and ".join(dict.fromkeys(node.name for node in nodes))
     return ExportError(f"which ops run follows a dynamic axis: {names}, {nodes[0].place}")
 
 
@@ -187,7 +188,7 @@ def unified(given: Sequence[Any], pair: Callable, node: Node, path: tuple) -> An
     first = given[0]
     if isinstance(first, tuple | list):
         if len({len(items) for items in given}) > 1:
-            if node.op in SEQUENCES and len(path) == 1:
+            if issubclass(node.op, Recurrent) and len(path) == 1:
                 return steps_of(given)
             raise differs([node])
         items = zip(*given, strict=True)
@@ -201,16 +202,15 @@ def unified(given: Sequence[Any], pair: Callable, node: Node, path: tuple) -> An
         return sized(given)
     if any(type(value) is not type(first) or value != first for value in given):
         shown = ", ".join(map(repr, given))
-        raise ExportError(f"{node.op} is given {shown} as a dynamic axis grows; {node.place}")
+        raise ExportError(f"{node.name} is given {shown} as a dynamic axis grows; {node.place}")
     return first
 
 
-# Ops that are told how many rows each time step has: all the same, without packed sequences.
-SEQUENCES = ("RnnTanh", "RnnRelu", "Lstm", "Gru")
-
-
 def steps_of(given: Sequence[Any]) -> Any:
-    """(rows,) of time steps whose number follows an axis; the number itself is the input's."""
+    """(rows,) of a recurrent layer's time steps: all the same, without packed sequences.
+
+    Their number follows an axis; it is the input's.
+    """
     return (sized([rows[0] for rows in given]),)
 
 

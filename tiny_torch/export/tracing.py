@@ -21,18 +21,21 @@ from tiny_torch.base.modes import Scope
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, mapped
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.nn import Module
+from tiny_torch.ops.index.within import SliceScatter
+from tiny_torch.ops.shape.split import Pieces, Rows
+from tiny_torch.ops.shape.views import Permute, Reshape, Squeeze, T, Transpose, Unsqueeze, View
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 from tiny_torch.utils.viz.running import undisturbed
 
 
 class Tracer(ReadingMode):
-    """Records the ops of a `with`. `has(name)`: whether the op is wanted whole.
+    """Records the ops of a `with`. `has(op)`: whether the op is wanted whole.
 
     Another op is taken apart by its composite, if it has one.
     """
 
-    def __init__(self, title: str, has: Callable[[str], bool]) -> None:
+    def __init__(self, title: str, has: Callable[[Any], bool]) -> None:
         self.graph = Graph(title)
         self.has = has
         self.values: dict[int, Value] = {}  # by the id of an array, which `kept` keeps
@@ -63,17 +66,17 @@ class Tracer(ReadingMode):
     # ---- what it sees ---------------------------------------------------------------------------
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
-        name = op.__name__
-        if op.composite is not None and kind != OUT and not self.has(name):
+        name, computes = op.__name__, kind_of(op)
+        if op.composite is not None and kind != OUT and not self.has(computes):
             with self:
                 return op.composite(*arguments)
         frame = sys._getframe(1)
-        if op.__module__.startswith("tiny_torch.ops.random"):
+        if op.draws:
             raise self.refusal(f"{name} draws random numbers", frame)
         if kind == OUT:
             raise self.refusal(f"{name} writes its result to out=", frame)
         place = Place(frame)
-        node = Node(name, (), place.line, self.paths.path(place.modules))
+        node = Node(computes, (), place.line, self.paths.path(place.modules), name)
         node.arguments = mapped(arguments, lambda x: self.value_of(x, node))
         before = default_generator.core.get_state()
         if kind == IN_PLACE:
@@ -104,7 +107,7 @@ class Tracer(ReadingMode):
             return x
         if id(array) in self.stale:
             raise ExportError(
-                f"{node.op} reads a tensor whose memory was written through another, by "
+                f"{node.name} reads a tensor whose memory was written through another, by "
                 f"{self.stale[id(array)]}; clone() it first ({node.place})"
             )
         value = self.values.get(id(array))
@@ -123,7 +126,7 @@ class Tracer(ReadingMode):
                 return value
             if array.size and value.from_input:
                 raise ExportError(
-                    f"{node.op} reads a view of a traced tensor that no op has made; {node.place}"
+                    f"{node.name} reads a view of a traced tensor that no op has made; {node.place}"
                 )
         return None
 
@@ -140,7 +143,7 @@ class Tracer(ReadingMode):
         """The array's value is the node's; those of the same memory follow, or may not be read."""
         for other in self.storages[array.storage_id]:
             if other is not array:
-                self.stale[id(other)] = f"{node.op} at {node.where}"
+                self.stale[id(other)] = f"{node.name} at {node.where}"
         self.add(array, node.outputs[0])
         part = array
         while id(part) in self.views:
@@ -157,7 +160,7 @@ class Tracer(ReadingMode):
 
     def refusal(self, what: str, frame: FrameType | None) -> ExportError:
         place = Place(frame)
-        node = Node("", (), place.line, self.paths.path(place.modules))
+        node = Node(None, (), place.line, self.paths.path(place.modules), what)
         return ExportError(f"{what}, which a trace cannot follow; {node.place}")
 
     def read(self, tensor: Tensor, method: str, arguments: tuple) -> None:
@@ -168,20 +171,27 @@ class Tracer(ReadingMode):
             raise self.refusal(what, sys._getframe(2))
 
 
+def kind_of(op: Any) -> Any:
+    """The op; of one that only goes by another name, or by the same, the class above it."""
+    parent = op.__base__
+    renamed = parent in (Pieces, Rows) or parent.__name__ == op.__name__
+    return kind_of(parent) if renamed else op
+
+
 def put_back(view: Node, whole: Value, part: Value, where: str) -> Node:
     """The node that makes the whole of a view of it that was written."""
     _, *rest = view.arguments
-    if view.op in ("View", "Squeeze", "Unsqueeze"):
-        return Node("Reshape", (part, whole.shape), where, view.module)
-    if view.op in ("Transpose", "T"):
+    if view.op in (View, Squeeze, Unsqueeze):
+        return Node(Reshape, (part, whole.shape), where, view.module)
+    if view.op in (Transpose, T):
         return Node(view.op, (part, *rest), where, view.module)
-    if view.op == "Permute":
+    if view.op is Permute:
         order = [dim % len(rest[0]) for dim in rest[0]]
         back = tuple([order.index(dim) for dim in range(len(order))])
-        return Node("Permute", (part, back), where, view.module)
+        return Node(Permute, (part, back), where, view.module)
     if rest and type(rest[0]) is tuple and rest[0] and type(rest[0][0]) is tuple:
-        return Node("SliceScatter", (whole, part, rest[0]), where, view.module)
-    raise ExportError(f"a write through {view.op} cannot be traced; {view.place}")
+        return Node(SliceScatter, (whole, part, rest[0]), where, view.module)
+    raise ExportError(f"a write through {view.name} cannot be traced; {view.place}")
 
 
 def layout(array: Any) -> tuple:
@@ -214,12 +224,12 @@ def trace(
     model: Callable,
     args: Sequence[Any],
     kwargs: dict[str, Any] | None = None,
-    has: Callable[[str], bool] = lambda name: True,
+    has: Callable[[Any], bool] = lambda op: True,
 ) -> Graph:
     """The graph of a call of the model, without gradients, as its modules' modes are.
 
     `args` and `kwargs` may nest tensors, which are the graph's inputs, and other things, which stay
-    as they are. `has(name)` says which ops are wanted whole; others are taken apart by their
+    as they are. `has(op)` says which ops are wanted whole; others are taken apart by their
     composite. Raises ExportError for what a trace cannot follow, TypeError for no input.
     """
     tracer = Tracer(type(model).__name__, has)
@@ -256,7 +266,7 @@ def finish(tracer: Tracer, answer: Any) -> None:
     outputs = [x for x in tree_flatten(answer)[0] if isinstance(x, Tensor)]
     if not outputs:
         raise ExportError(f"the model answered a {type(answer).__name__} without tensors")
-    node = Node("return", (), "", tracer.graph.title)
+    node = Node(None, (), "", tracer.graph.title, "return")
     tracer.graph.outputs = [tracer.value_of(tensor, node) for tensor in outputs]
     for value in list(tracer.values.values()):
         if value.from_input:

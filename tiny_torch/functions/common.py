@@ -35,6 +35,9 @@ is_result_shape = _core.is_result_shape
 check_tensor = _core.check_tensor
 # check_tensors(function, {argument: value}): the same of several, the first at position 1.
 check_tensors = _core.check_tensors
+# require_float(function, input): TypeError where it is no tensor, NotImplementedError where that is
+# of no float dtype.
+require_float = _core.require_float
 
 
 OPERANDS = (float, int, Tensor, np.number, np.bool_)

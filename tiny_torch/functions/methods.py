@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd import history
+from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.base.docstrings import copy_as
 from tiny_torch.compat import refusals
@@ -39,7 +39,7 @@ from tiny_torch.functions.reduce import histogram, moments, norms, numeric, scan
 from tiny_torch.functions.shape import arrange, blocks, join, parts, split, views
 from tiny_torch.tensor import Tensor
 
-for _module in (conv, dropout, history, operators, pool, rectifiers, softmax):
+for _module in (conv, dropout, history, hooks, nodes, operators, pool, rectifiers, softmax):
     FUNCTIONS |= _module.FUNCTIONS
     METHODS |= _module.METHODS
 
@@ -49,8 +49,8 @@ PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
-        *("amp.state", "autograd.history", "base.devices", "compat.switches"),
-        *("functions.printing", "functions.storage"),
+        *("amp.state", "autograd.history", "autograd.hooks", "autograd.nodes", "base.devices"),
+        *("compat.switches", "functions.printing", "functions.storage"),
     )
 }
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.

@@ -125,6 +125,8 @@ for _name in (
     globals()[_name] = published(__name__, _name, globals()[_name])
 # Python's names, and that parser behind them.
 for _name in (
+    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
     "affine_grid", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
     "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "fold", "gaussian_nll_loss",
     "glu", "grid_sample", "group_norm", "gumbel_softmax", "hinge_embedding_loss", "huber_loss",

@@ -9,6 +9,22 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
 
 
+class Elementwise(Op):
+    cost = "elementwise"
+
+
+class Binary(Elementwise):
+    """Of two inputs, broadcast."""
+
+    arity = 2
+    broadcasts = True
+
+
+class Ternary(Elementwise):
+    arity = 3
+    broadcasts = True
+
+
 class Declared(NamedTuple):
     """An elementwise op of one or two inputs that has a public function."""
 
@@ -42,6 +58,7 @@ def public(
 def with_name(op: type[Op], name: str, what: str, **options: bool) -> Any:
     """An op made by a function, named; public with these options if it is told what it answers."""
     op.__name__ = op.__qualname__ = name.title().replace("_", "")
+    op.aten = name
     op.__doc__ = ""
     return public(name, what, **options)(op) if what else op
 
@@ -71,6 +88,21 @@ def without_gradient(
             return getattr(x, name)(*rest, out), ()
 
     return with_name(WithoutGradient, name, what, **options)
+
+
+def by_dims(name: str) -> Any:
+    """`node_name` of a reduction: of all elements its number is 0, along dims 1."""
+    return lambda saved, node: f"{name}Backward{int(node.constants[:1] not in ((), (None,)))}"
+
+
+def by_number(name: str, with_number: int, *places: int) -> Any:
+    """`node_name` whose number says whether no place of these in `saved` holds a tensor."""
+
+    def node_name(saved, node):
+        number = not any(hasattr(saved[place], "shape") for place in places if place < len(saved))
+        return f"{name}Backward{with_number if number else 1 - with_number}"
+
+    return node_name
 
 
 def no_derivative(name: str) -> Any:

@@ -5,6 +5,7 @@
 #include "core/api/cast.h"
 #include "core/api/conv_plan.h"
 #include "core/api/nn_layout.h"
+#include "core/api/windows.h"
 #include "core/extent.h"
 #include "core/gil.h"
 #include "core/launch.h"
@@ -363,6 +364,7 @@ bool conv_channels_last(const NDArray& x, const NDArray& w) {
 NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, const Dims& stride,
                      const Dims& padding, const Dims& dilation, int64_t groups,
                      const std::optional<Dims>& size, bool channels_last) {
+  if (!size) check_channels(x.shape(), w.shape(), stride.size(), groups, false);
   check_dtypes(x, w, bias);
   Dims sizes;
   for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {

@@ -158,8 +158,11 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
                               const Dims& stride, const Dims& padding, const Dims& dilation,
                               bool channels_last) {
   const int spatial = size.size();
-  if (x.dtype() == DType::Bool)
-    throw NotImplementedError("[max_pool] is not implemented for bool on ", x.device().name);
+  if (x.dtype() == DType::Bool || (kernel.empty() && !is_floating(x.dtype())))
+    throw NotImplementedError("[max_pool] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
+  if (kernel.empty() && x.ndim() == spatial + 2 && x.shape()[1] == 0)
+    throw RuntimeError("[adaptive_max_pool] expected an input with channels, got ", x.shape());
   MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation}, channels_last);
   const NDArray batch = with_batch(x, spatial);
   const NDArray y = empty_laid_out(batch, with_spatial(batch, size), x.dtype(), channels_last);
@@ -226,6 +229,9 @@ NDArray max_pool_gather(const NDArray& x, const NDArray& where, const Dims& x_si
 NDArray avg_pool(const NDArray& x, const Dims& size, const Dims& kernel, const Dims& stride,
                  const Dims& padding, bool count_padding, const std::optional<int64_t>& divisor,
                  bool transposed, bool channels_last) {
+  if (!is_floating(x.dtype()) && (kernel.empty() || x.dtype() != DType::Int64))
+    throw NotImplementedError("[avg_pool] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
   const int spatial = size.size();
   const Dims x_size = transposed ? size : spatial_of(x, spatial);
   const Dims y_size = transposed ? spatial_of(x, spatial) : size;

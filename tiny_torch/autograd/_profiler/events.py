@@ -9,12 +9,13 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import tiny_torch
-from tiny_torch.autograd._profiler.flops import flops_of, flops_of_backward, is_tensor
-from tiny_torch.autograd._profiler.names import name_of_op
+from tiny_torch.autograd._profiler.costs import flops_of, flops_of_backward, is_tensor
+from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.profiler_util import FunctionEvent
 from tiny_torch.autograd.record import (
     BACKWARD,
     FUNCTION,
+    IN_PLACE,
     MATMULS,
     MODULE,
     ORDINARY,
@@ -60,7 +61,9 @@ def name_of_row(row: Row, modules: dict[int, str], counts: Counter) -> str:
             name = modules[id(row.what)] = f"nn.Module: {kind}_{counts[kind]}"
             counts[kind] += 1
         return name
-    return row.what if isinstance(row.what, str) else name_of_op(row.what, row.form, row.hint)
+    if isinstance(row.what, str):
+        return row.what
+    return aten_name(row.what, row.form == IN_PLACE, row.hint)
 
 
 def shapes_of(arguments: Any) -> list:
@@ -113,7 +116,7 @@ def stack() -> tuple:
 def operations(row: Row, forward: Row | None) -> int:
     """Those of a row; of backward, PyTorch's profiler counts matrix products alone."""
     if forward is not None:
-        counts = getattr(forward.what, "__name__", "") in MATMULS
+        counts = getattr(forward.what, "cost", "") in MATMULS
         return flops_of_backward(forward.what, forward.arguments, row.hint) if counts else 0
     return flops_of(row.what, row.arguments) if row.form in (ORDINARY, VIEW, OUT) else 0
 

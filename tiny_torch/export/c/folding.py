@@ -12,6 +12,9 @@ import numpy as np
 from tiny_torch.export.c.layers import channel_map
 from tiny_torch.export.graph import Graph, Node, Value
 from tiny_torch.functions.creation.from_data import from_numpy
+from tiny_torch.ops.linalg.matmul import Linear
+from tiny_torch.ops.nn.batch_norm import NativeBatchNorm
+from tiny_torch.ops.nn.conv import Convolution
 
 
 def fold_norms(graph: Graph) -> int:
@@ -20,7 +23,7 @@ def fold_norms(graph: Graph) -> int:
     uses.update(id(value) for value in graph.outputs)
     count = 0
     for node in list(graph.nodes):
-        layer = node.arguments[0].node if node.op == "NativeBatchNorm" else None
+        layer = node.arguments[0].node if node.op is NativeBatchNorm else None
         if layer is None or not foldable(layer, node) or uses[id(node.arguments[0])] != 1:
             continue
         x, weight, bias, *rest = layer.arguments
@@ -40,9 +43,9 @@ def fold_norms(graph: Graph) -> int:
 
 
 def foldable(layer: Node, norm: Node) -> bool:
-    known = layer.op in ("Convolution", "Linear") and not norm.arguments[5]
+    known = layer.op in (Convolution, Linear) and not norm.arguments[5]
     plain = all(value is None or value.is_constant for value in layer.arguments[1:3])
-    return known and plain and (layer.op != "Linear" or len(layer.outputs[0].shape) == 2)
+    return known and plain and (layer.op is not Linear or len(layer.outputs[0].shape) == 2)
 
 
 def constant(array: np.ndarray, name: str) -> Value:

@@ -11,20 +11,25 @@ import numpy as np
 from tiny_torch.export.c.plan import View, whole
 from tiny_torch.export.c.writing import SCRATCH, Writer, form, number
 from tiny_torch.export.graph import ExportError, Node, Value
+from tiny_torch.ops.nn.batch_norm import NativeBatchNorm, NativeGroupNorm
+from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
+from tiny_torch.ops.nn.layer_norm import NativeLayerNorm, RmsNorm
+from tiny_torch.ops.nn.pool import AdaptiveAvgPool, AvgPool, MaxPool
+from tiny_torch.ops.nn.recurrent import Gru, Lstm, RnnRelu, RnnTanh
 
 
 def in_plane(node: Node, sizes: Sequence[int], fill: int) -> tuple[int, int]:
     """The sizes of one or two spatial dims as two."""
     if len(sizes) > 2:
-        raise ExportError(f"{node.op} in {len(sizes)} dims has no form in C; {node.place}")
+        raise ExportError(f"{node.name} in {len(sizes)} dims has no form in C; {node.place}")
     return (fill, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
 
 
-@form("Convolution", "ConvolutionTranspose")
+@form(Convolution, ConvolutionTranspose)
 def convolution(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None,
                 *rest: Any) -> None:  # fmt: skip
     out = node.outputs[0]
-    turned = node.op == "ConvolutionTranspose"
+    turned = node.op is ConvolutionTranspose
     stride, padding, dilation, groups = rest[1] if turned else rest[0]
     n, c, *sizes = x.shape
     w.call(
@@ -43,7 +48,7 @@ def pooled(w: Writer, node: Node, function: str, x: Value, size: tuple, *setting
            *in_plane(node, x.shape[-dims:], 1), *in_plane(node, size, 1), *settings)  # fmt: skip
 
 
-@form("MaxPool")
+@form(MaxPool)
 def max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> None:
     if not windows[0]:
         return pooled(w, node, "adaptive_pool2d", x, size, 1)
@@ -54,7 +59,7 @@ def max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> No
     )  # fmt: skip
 
 
-@form("AvgPool", "AdaptiveAvgPool")
+@form(AvgPool, AdaptiveAvgPool)
 def avg_pool(w: Writer, node: Node, x: Value, size: tuple, settings: tuple) -> None:
     kernel, stride, padding, counted, divisor = settings
     if not kernel:
@@ -65,7 +70,7 @@ def avg_pool(w: Writer, node: Node, x: Value, size: tuple, settings: tuple) -> N
     )  # fmt: skip
 
 
-@form("NativeBatchNorm")
+@form(NativeBatchNorm)
 def batch_norm(w: Writer, node: Node, x: Value, *rest: Any) -> None:
     if node.arguments[5]:
         raise ExportError(f"batch norm by the batch's statistics: eval() first; {node.place}")
@@ -88,15 +93,15 @@ def channel_map(norm: Node) -> tuple[np.ndarray, np.ndarray]:
     return factor, term if bias is None else term + bias.numpy()
 
 
-@form("NativeLayerNorm", "RmsNorm")
+@form(NativeLayerNorm, RmsNorm)
 def layer_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Value | None,
                dims: int, eps: float) -> None:  # fmt: skip
     rows, n = prod(x.shape[:-dims]), prod(x.shape[-dims:])
     w.call("norm", w.pointer(x), w.or_null(weight), w.or_null(bias), w.pointer(node.outputs[0]),
-           rows, n, 1, 1, number(eps, "float"), int(node.op != "RmsNorm"))  # fmt: skip
+           rows, n, 1, 1, number(eps, "float"), int(node.op is not RmsNorm))  # fmt: skip
 
 
-@form("NativeGroupNorm")
+@form(NativeGroupNorm)
 def group_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Value | None,
                groups: int, eps: float, *running: Any) -> None:  # fmt: skip
     inner = prod(x.shape[2:])
@@ -105,7 +110,7 @@ def group_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Valu
            number(eps, "float"), 1)  # fmt: skip
 
 
-RECURRENT = {"Lstm": ("lstm", 4), "Gru": ("gru", 3), "RnnTanh": ("rnn", 1), "RnnRelu": ("rnn", 1)}
+RECURRENT = {Lstm: ("lstm", 4), Gru: ("gru", 3), RnnTanh: ("rnn", 1), RnnRelu: ("rnn", 1)}
 
 
 @form(*RECURRENT)
@@ -113,7 +118,7 @@ def recurrent(w: Writer, node: Node, x: Value, h0: Value, c0: Value | None, w_ih
               w_hh: Value, b_ih: Value | None, b_hh: Value | None, sizes: tuple,
               reverse: bool) -> None:  # fmt: skip
     if len(set(sizes)) > 1:
-        raise ExportError(f"{node.op} of packed sequences has no form in C; {node.place}")
+        raise ExportError(f"{node.name} of packed sequences has no form in C; {node.place}")
     y, *states = (w.pointer(value) for value in node.outputs)
     batch, hidden = sizes[0], w_hh.shape[1]
     for state, first in zip(states, (h0, c0), strict=False):
@@ -121,8 +126,9 @@ def recurrent(w: Writer, node: Node, x: Value, h0: Value, c0: Value | None, w_ih
             w.lines.append(
                 f"memcpy({state}, {w.pointer(first)}, {batch * hidden} * sizeof(float));"
             )
-    last = [int(node.op == "RnnRelu")] if node.op.startswith("Rnn") else []
-    w.call(RECURRENT[node.op][0], w.pointer(x), w.turned(w_ih), w.turned(w_hh), w.or_null(b_ih),
+    function, _ = RECURRENT[node.op]
+    last = [int(node.op is RnnRelu)] if function == "rnn" else []
+    w.call(function, w.pointer(x), w.turned(w_ih), w.turned(w_hh), w.or_null(b_ih),
            w.or_null(b_hh), *states, y, w.scratch(node), len(sizes), batch, x.shape[1], hidden,
            int(reverse), *last)  # fmt: skip
 

@@ -11,34 +11,129 @@ import numpy as np
 from tiny_torch.export.c.plan import PARTS, SAME, View, strides_of, views_of, whole
 from tiny_torch.export.c.writing import SCRATCH, Writer, broadcast, form, number, type_of
 from tiny_torch.export.graph import ExportError, Node, Value
+from tiny_torch.ops.elementwise.arithmetic import (
+    Add,
+    Addcmul,
+    Clamp,
+    Div,
+    Lerp,
+    Mul,
+    Pow,
+    Sub,
+    Where,
+)
+from tiny_torch.ops.elementwise.cast import Cast, ToCopy, ToInteger
+from tiny_torch.ops.elementwise.comparison import (
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    Eq,
+    Ge,
+    Gt,
+    Le,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    LogicalXor,
+    Lt,
+    Maximum,
+    Minimum,
+    Ne,
+)
+from tiny_torch.ops.elementwise.unary import (
+    Abs,
+    Atan,
+    Ceil,
+    Cos,
+    Cosh,
+    Erf,
+    Exp,
+    Exp2,
+    Expm1,
+    Floor,
+    Log,
+    Log1p,
+    Log2,
+    Log10,
+    Neg,
+    Reciprocal,
+    Relu,
+    Round,
+    Rsqrt,
+    Sigmoid,
+    Sin,
+    Sinh,
+    Sqrt,
+    Square,
+    Tan,
+    Tanh,
+    Trunc,
+)
+from tiny_torch.ops.index.masks import MaskedFill
+from tiny_torch.ops.linalg.matmul import Bmm, Dot, Linear, Matmul, MatmulDot, MatmulMv, Mm, Mv
+from tiny_torch.ops.linalg.products import Addmm, Baddbmm
+from tiny_torch.ops.nn.activation import (
+    Elu,
+    Gelu,
+    GeluTanh,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    HardtanhInPlace,
+    LeakyRelu,
+    LeakyReluInPlace,
+    Silu,
+    Threshold,
+)
+from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu
+from tiny_torch.ops.nn.embedding import Embedding
+from tiny_torch.ops.nn.padding import ConstantPadNd
+from tiny_torch.ops.nn.shuffle import PixelShuffle
+from tiny_torch.ops.nn.softmax import LogSoftmax, Softmax
+from tiny_torch.ops.reduce.sums import (
+    Amax,
+    Amin,
+    Argmax,
+    Argmin,
+    MaxOfAll,
+    Mean,
+    MinOfAll,
+    Prod,
+    Sum,
+)
+from tiny_torch.ops.shape.arrange import Repeat
+from tiny_torch.ops.shape.join import Cat, Stack
+from tiny_torch.ops.shape.split import Pieces, Rows
+from tiny_torch.ops.shape.views import Expand, Permute, T, Transpose
 
 # ---- elementwise
 
 UNARY = {
-    "Relu": "{0} < 0.0f ? 0.0f : {0}", "Exp": "expf({0})", "Log": "logf({0})",
-    "Sqrt": "sqrtf({0})", "Rsqrt": "1.0f / sqrtf({0})", "Tanh": "tanhf({0})",
-    "Erf": "erff({0})", "Sigmoid": "1.0f / (1.0f + expf(-{0}))", "Abs": "fabsf({0})",
-    "Neg": "-{0}", "Floor": "floorf({0})", "Ceil": "ceilf({0})", "Round": "rintf({0})",
-    "Trunc": "truncf({0})", "Sin": "sinf({0})", "Cos": "cosf({0})", "Tan": "tanf({0})",
-    "Atan": "atanf({0})", "Sinh": "sinhf({0})", "Cosh": "coshf({0})", "Square": "{0} * {0}",
-    "Reciprocal": "1.0f / {0}", "Log1P": "log1pf({0})", "Expm1": "expm1f({0})",
-    "Log2": "log2f({0})", "Log10": "log10f({0})", "Exp2": "exp2f({0})",
-    "Gelu": "0.5f * {0} * (1.0f + erff({0} * 0.70710678f))",
-    "GeluTanh": "0.5f * {0} * (1.0f + tanhf(0.79788456f * ({0} + 0.044715f * {0} * {0} * {0})))",
-    "Silu": "{0} / (1.0f + expf(-{0}))",
-    "Hardsigmoid": "{0} < -3.0f ? 0.0f : {0} > 3.0f ? 1.0f : ({0} + 3.0f) / 6.0f",
-    "Hardswish": "{0} * fminf(fmaxf({0} + 3.0f, 0.0f), 6.0f) / 6.0f",
+    Relu: "{0} < 0.0f ? 0.0f : {0}", Exp: "expf({0})", Log: "logf({0})",
+    Sqrt: "sqrtf({0})", Rsqrt: "1.0f / sqrtf({0})", Tanh: "tanhf({0})",
+    Erf: "erff({0})", Sigmoid: "1.0f / (1.0f + expf(-{0}))", Abs: "fabsf({0})",
+    Neg: "-{0}", Floor: "floorf({0})", Ceil: "ceilf({0})", Round: "rintf({0})",
+    Trunc: "truncf({0})", Sin: "sinf({0})", Cos: "cosf({0})", Tan: "tanf({0})",
+    Atan: "atanf({0})", Sinh: "sinhf({0})", Cosh: "coshf({0})", Square: "{0} * {0}",
+    Reciprocal: "1.0f / {0}", Log1p: "log1pf({0})", Expm1: "expm1f({0})",
+    Log2: "log2f({0})", Log10: "log10f({0})", Exp2: "exp2f({0})",
+    Gelu: "0.5f * {0} * (1.0f + erff({0} * 0.70710678f))",
+    GeluTanh: "0.5f * {0} * (1.0f + tanhf(0.79788456f * ({0} + 0.044715f * {0} * {0} * {0})))",
+    Silu: "{0} / (1.0f + expf(-{0}))",
+    Hardsigmoid: "{0} < -3.0f ? 0.0f : {0} > 3.0f ? 1.0f : ({0} + 3.0f) / 6.0f",
+    Hardswish: "{0} * fminf(fmaxf({0} + 3.0f, 0.0f), 6.0f) / 6.0f",
 }  # fmt: skip
 BINARY = {
-    "Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "Div": "{0} / {1}",
+    Add: "{0} + {1}", Sub: "{0} - {1}", Mul: "{0} * {1}", Div: "{0} / {1}",
     # where neither holds, one is NaN, and so is the sum
-    "Maximum": "{0} < {1} ? {1} : {0} >= {1} ? {0} : {0} + {1}",
-    "Minimum": "{0} > {1} ? {1} : {0} <= {1} ? {0} : {0} + {1}",
+    Maximum: "{0} < {1} ? {1} : {0} >= {1} ? {0} : {0} + {1}",
+    Minimum: "{0} > {1} ? {1} : {0} <= {1} ? {0} : {0} + {1}",
 }  # fmt: skip
 COMPARE = {
-    "Eq": "{0} == {1}", "Ne": "{0} != {1}", "Lt": "{0} < {1}", "Le": "{0} <= {1}",
-    "Gt": "{0} > {1}", "Ge": "{0} >= {1}", "LogicalAnd": "{0} && {1}", "LogicalOr": "{0} || {1}",
-    "LogicalXor": "!{0} != !{1}",
+    Eq: "{0} == {1}", Ne: "{0} != {1}", Lt: "{0} < {1}", Le: "{0} <= {1}",
+    Gt: "{0} > {1}", Ge: "{0} >= {1}", LogicalAnd: "{0} && {1}", LogicalOr: "{0} || {1}",
+    LogicalXor: "!{0} != !{1}",
 }  # fmt: skip
 
 
@@ -63,8 +158,8 @@ def map_elements(w: Writer, node: Node, text: str, *operands: Any, kind: str = "
 
 @form(*UNARY)
 def unary(w: Writer, node: Node, x: Value) -> None:
-    if type_of(node.outputs[0], node.place) != "float" and node.op not in ("Neg", "Square"):
-        raise ExportError(f"{node.op} of integers has no form in C; {node.place}")
+    if type_of(node.outputs[0], node.place) != "float" and node.op not in (Neg, Square):
+        raise ExportError(f"{node.name} of integers has no form in C; {node.place}")
     map_elements(w, node, UNARY[node.op], x)
 
 
@@ -73,7 +168,7 @@ def binary(w: Writer, node: Node, x: Any, y: Any) -> None:
     map_elements(w, node, BINARY[node.op], x, y)
 
 
-@form("Pow")
+@form(Pow)
 def power(w: Writer, node: Node, x: Any, y: Any) -> None:
     if type_of(node.outputs[0], node.place) != "float":
         raise ExportError(f"Pow of integers has no form in C; {node.place}")
@@ -90,21 +185,21 @@ def compare(w: Writer, node: Node, x: Any, y: Any) -> None:
     map_elements(w, node, COMPARE[node.op], x, y, kind="float" if any(floats) else "int64_t")
 
 
-@form("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+@form(BitwiseAnd, BitwiseOr, BitwiseXor)
 def bits(w: Writer, node: Node, x: Any, y: Any) -> None:
-    sign = {"BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^"}[node.op]
+    sign = {BitwiseAnd: "&", BitwiseOr: "|", BitwiseXor: "^"}[node.op]
     kind = type_of(node.outputs[0], node.place)
     map_elements(w, node, f"({kind})({{0}} {sign} {{1}})", x, y)
 
 
-@form("BitwiseNot", "LogicalNot")
+@form(BitwiseNot, LogicalNot)
 def logical_not(w: Writer, node: Node, x: Value) -> None:
     if type_of(node.outputs[0]) != "uint8_t" or str(x.dtype) != "torch.bool":
-        raise ExportError(f"{node.op} of {x.dtype} has no form in C; {node.place}")
+        raise ExportError(f"{node.name} of {x.dtype} has no form in C; {node.place}")
     map_elements(w, node, "!{0}", x)
 
 
-@form("Where")
+@form(Where)
 def where(w: Writer, node: Node, condition: Value, x: Any, y: Any) -> None:
     out = node.outputs[0]
     kind = type_of(out, node.place)
@@ -114,12 +209,12 @@ def where(w: Writer, node: Node, condition: Value, x: Any, y: Any) -> None:
     w.elementwise(out, values, f"{{0}} ? {words[0]} : {words[1]}")
 
 
-@form("MaskedFill")
+@form(MaskedFill)
 def masked_fill(w: Writer, node: Node, x: Value, mask: Value, value: Any) -> None:
     where(w, node, mask, value, x)
 
 
-@form("Clamp", "Hardtanh", "HardtanhInPlace")
+@form(Clamp, Hardtanh, HardtanhInPlace)
 def clamp(w: Writer, node: Node, x: Value, low: Any, high: Any) -> None:
     text, operands = "{0}", [x]
     for bound, sign in ((low, "<"), (high, ">")):
@@ -130,32 +225,32 @@ def clamp(w: Writer, node: Node, x: Value, low: Any, high: Any) -> None:
     map_elements(w, node, text, *operands)
 
 
-@form("LeakyRelu", "LeakyReluInPlace")
+@form(LeakyRelu, LeakyReluInPlace)
 def leaky_relu(w: Writer, node: Node, x: Value, slope: float) -> None:
     map_elements(w, node, "{0} > 0.0f ? {0} : {0} * {1}", x, slope)
 
 
-@form("Elu")
+@form(Elu)
 def elu(w: Writer, node: Node, x: Value, alpha: float) -> None:
     map_elements(w, node, "{0} > 0.0f ? {0} : {1} * expm1f({0})", x, alpha)
 
 
-@form("Threshold")
+@form(Threshold)
 def threshold(w: Writer, node: Node, x: Value, limit: float, value: float) -> None:
     map_elements(w, node, "{0} <= {1} ? {2} : {0}", x, limit, value)
 
 
-@form("Lerp")
+@form(Lerp)
 def lerp(w: Writer, node: Node, x: Any, y: Any, weight: Any) -> None:
     map_elements(w, node, "{0} + {2} * ({1} - {0})", x, y, weight)
 
 
-@form("Addcmul")
+@form(Addcmul)
 def addcmul(w: Writer, node: Node, x: Any, y: Any, z: Any) -> None:
     map_elements(w, node, "{0} + {1} * {2}", x, y, z)
 
 
-@form("Cast", "ToCopy", "ToInteger")
+@form(Cast, ToCopy, ToInteger)
 def cast(w: Writer, node: Node, x: Value, dtype: Any) -> None:
     kind, to = type_of(x, node.place), type_of(node.outputs[0], node.place)
     if str(dtype) == "torch.bool":
@@ -170,7 +265,7 @@ def cast(w: Writer, node: Node, x: Value, dtype: Any) -> None:
 
 # ---- views, joins
 
-VIEWS = (*SAME, *PARTS, "Expand", "Transpose", "T", "Permute", "Split", "SplitWithSizes", "Unbind")
+VIEWS = (*SAME, *PARTS, Expand, Transpose, T, Permute, Pieces, Rows)
 
 
 @form(*VIEWS)
@@ -180,7 +275,7 @@ def copy_of_view(w: Writer, node: Node, x: Value, *rest: Any) -> None:
             w.loops(w.pointer(value), whole(value.shape), [(w.pointer(x), view)], "{0}")
 
 
-@form("Cat", "Stack")
+@form(Cat, Stack)
 def cat(w: Writer, node: Node, *arguments: Any) -> None:
     *values, dim = arguments
     out = node.outputs[0]
@@ -188,7 +283,7 @@ def cat(w: Writer, node: Node, *arguments: Any) -> None:
     strides, at = strides_of(out.shape), 0
     for x in values:
         shape = list(x.shape)
-        if node.op == "Stack":
+        if node.op is Stack:
             shape.insert(dim, 1)
         elif x.shape == (0,):
             continue
@@ -198,7 +293,7 @@ def cat(w: Writer, node: Node, *arguments: Any) -> None:
         at += shape[dim]
 
 
-@form("ConstantPadNd")
+@form(ConstantPadNd)
 def pad(w: Writer, node: Node, x: Value, sides: tuple, value: float) -> None:
     if min(sides) < 0:
         raise ExportError(f"negative padding has no form in C; {node.place}")
@@ -210,7 +305,7 @@ def pad(w: Writer, node: Node, x: Value, sides: tuple, value: float) -> None:
     w.loops(w.pointer(out), target, [(w.pointer(x), whole(x.shape))], "{0}")
 
 
-@form("Repeat")
+@form(Repeat)
 def repeat(w: Writer, node: Node, x: Value, repeats: tuple) -> None:
     out = node.outputs[0]
     lead = (1,) * (len(repeats) - len(x.shape))
@@ -221,7 +316,7 @@ def repeat(w: Writer, node: Node, x: Value, repeats: tuple) -> None:
     w.loops(w.pointer(out), whole(shape), [(w.pointer(x), View(shape, strides))], "{0}")
 
 
-@form("PixelShuffle")
+@form(PixelShuffle)
 def pixel_shuffle(w: Writer, node: Node, x: Value, r: int) -> None:
     out = node.outputs[0]
     *_, h, width = out.shape
@@ -231,7 +326,7 @@ def pixel_shuffle(w: Writer, node: Node, x: Value, r: int) -> None:
     w.loops(w.pointer(out), whole(shape), [(w.pointer(x), View(shape, strides))], "{0}")
 
 
-@form("Embedding")
+@form(Embedding)
 def embedding(w: Writer, node: Node, table: Value, index: Value, *rest: Any) -> None:
     rows, width = prod(index.shape), table.shape[1]
     out, source, at = (w.pointer(v) for v in (node.outputs[0], table, index))
@@ -244,18 +339,18 @@ def embedding(w: Writer, node: Node, table: Value, index: Value, *rest: Any) -> 
 # ---- reductions
 
 REDUCE = {  # how it begins, how it goes on, how it ends
-    "Sum": ("0", "acc += {0}", "acc"), "Mean": ("0", "acc += {0}", "acc / {1}"),
-    "Prod": ("1", "acc *= {0}", "acc"),
-    "Amax": ("-INFINITY", "acc = {0} > acc || {0} != {0} ? {0} : acc", "acc"),
-    "Amin": ("INFINITY", "acc = {0} < acc || {0} != {0} ? {0} : acc", "acc"),
+    Sum: ("0", "acc += {0}", "acc"), Mean: ("0", "acc += {0}", "acc / {1}"),
+    Prod: ("1", "acc *= {0}", "acc"),
+    Amax: ("-INFINITY", "acc = {0} > acc || {0} != {0} ? {0} : acc", "acc"),
+    Amin: ("INFINITY", "acc = {0} < acc || {0} != {0} ? {0} : acc", "acc"),
 }  # fmt: skip
 
 
-@form(*REDUCE, "MaxOfAll", "MinOfAll")
+@form(*REDUCE, MaxOfAll, MinOfAll)
 def reduction(w: Writer, node: Node, x: Value, dims: Any, keepdim: bool, *rest: Any) -> None:
-    op = {"MaxOfAll": "Amax", "MinOfAll": "Amin"}.get(node.op, node.op)
+    op = {MaxOfAll: Amax, MinOfAll: Amin}.get(node.op, node.op)
     if type_of(x, node.place) != "float" or type_of(node.outputs[0]) != "float":
-        raise ExportError(f"{node.op} of {x.dtype} has no form in C; {node.place}")
+        raise ExportError(f"{node.name} of {x.dtype} has no form in C; {node.place}")
     first, step, last = REDUCE[op]
     ndim = len(x.shape)
     gone = sorted({d % ndim for d in dims}) if dims and ndim else list(range(ndim))
@@ -271,12 +366,12 @@ def reduction(w: Writer, node: Node, x: Value, dims: Any, keepdim: bool, *rest: 
     w.lines += [*lines, f"*to++ = {last.format('', f'{count}.0f')};", "} }"]
 
 
-@form("Argmax", "Argmin")
+@form(Argmax, Argmin)
 def position(w: Writer, node: Node, x: Value, dim: int | None, keepdim: bool) -> None:
     if type_of(x, node.place) != "float":
-        raise ExportError(f"{node.op} of {x.dtype} has no form in C; {node.place}")
+        raise ExportError(f"{node.name} of {x.dtype} has no form in C; {node.place}")
     outer, n, inner = around(x.shape if dim is not None else (prod(x.shape),), dim or 0)
-    sign = ">" if node.op == "Argmax" else "<"
+    sign = ">" if node.op is Argmax else "<"
     w.lines += [
         f"for (int o = 0; o < {outer}; o++) for (int i = 0; i < {inner}; i++) {{",
         f"const float *row = {w.pointer(x)} + (size_t)o * {n * inner} + i;",
@@ -296,16 +391,16 @@ def around(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
     return prod(shape[:dim]), (shape[dim] if shape else 1), prod(shape[dim + 1 :])
 
 
-@form("Softmax", "LogSoftmax")
+@form(Softmax, LogSoftmax)
 def softmax(w: Writer, node: Node, x: Value, dim: int) -> None:
     sizes = around(x.shape, dim)
-    w.call("softmax", w.pointer(x), w.pointer(node.outputs[0]), *sizes, int(node.op != "Softmax"))
+    w.call("softmax", w.pointer(x), w.pointer(node.outputs[0]), *sizes, int(node.op is not Softmax))
 
 
 # ---- products
 
 
-@form("Linear")
+@form(Linear)
 def linear(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None) -> None:
     if not weight.is_constant:
         raise ExportError(f"Linear needs a constant weight in C; {node.place}")
@@ -315,14 +410,14 @@ def linear(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None) -
            weight.shape[1], weight.shape[0], 0)  # fmt: skip
 
 
-@form("Matmul", "Mm", "Bmm", "Mv", "Dot", "MatmulMv", "MatmulDot", "Baddbmm", "Addmm")
+@form(Matmul, Mm, Bmm, Mv, Dot, MatmulMv, MatmulDot, Baddbmm, Addmm)
 def matmul(w: Writer, node: Node, x: Value, y: Value, *rest: Any) -> None:
     out = node.outputs[0]
     add = 0
     if rest:
         (added, x, y), (beta, alpha) = (x, y, rest[0]), rest[1:]
         if (beta, alpha) != (1, 1):
-            raise ExportError(f"{node.op} with beta or alpha has no form in C; {node.place}")
+            raise ExportError(f"{node.name} with beta or alpha has no form in C; {node.place}")
         w.elementwise(out, [added], "{0}")
         add = 1
     left = (1, *x.shape) if len(x.shape) == 1 else x.shape
@@ -344,7 +439,7 @@ def matmul(w: Writer, node: Node, x: Value, y: Value, *rest: Any) -> None:
     w.call("matmul", a, b, "NULL", c, rows, inner, cols, add)
 
 
-@form("ScaledDotProductFlashAttentionForCpu")
+@form(ScaledDotProductFlashAttentionForCpu)
 def attention(w: Writer, node: Node, q: Value, k: Value, v: Value, mask: Value | None,
               causal: bool, scale: float) -> None:  # fmt: skip
     if mask is not None and type_of(mask, node.place) != "float":
@@ -371,4 +466,4 @@ def attention(w: Writer, node: Node, q: Value, k: Value, v: Value, mask: Value |
            number(scale, "float"))  # fmt: skip
 
 
-SCRATCH["ScaledDotProductFlashAttentionForCpu"] = lambda node: node.arguments[1].shape[-2]
+SCRATCH[ScaledDotProductFlashAttentionForCpu] = lambda node: node.arguments[1].shape[-2]

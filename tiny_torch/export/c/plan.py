@@ -12,7 +12,24 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from tiny_torch.autograd.graph import Identity
 from tiny_torch.export.graph import ExportError, Graph, Node, Value
+from tiny_torch.ops.elementwise.cast import Clone, ToDevice
+from tiny_torch.ops.shape import views
+from tiny_torch.ops.shape.split import Pieces, Rows
+from tiny_torch.ops.shape.views import (
+    Alias,
+    Expand,
+    Part,
+    Permute,
+    Reshape,
+    Select,
+    Slice,
+    Squeeze,
+    T,
+    Transpose,
+    Unsqueeze,
+)
 
 ALIGNMENT = 16  # elements
 
@@ -68,8 +85,8 @@ def stepped(view: View, steps: tuple, place: str) -> View:
     return View(tuple(shape), tuple(strides), offset)
 
 
-PARTS = ("Part", "Select", "Slice", "Squeeze", "Unsqueeze")
-SAME = ("View", "Reshape", "Alias", "Clone", "Identity", "ToDevice")
+PARTS = (Part, Select, Slice, Squeeze, Unsqueeze)
+SAME = (views.View, Reshape, Alias, Clone, Identity, ToDevice)
 
 
 def views_of(node: Node) -> list[View] | None:
@@ -82,26 +99,26 @@ def views_of(node: Node) -> list[View] | None:
     given = whole(x.shape)
     if op in PARTS:
         return [stepped(given, rest[0], node.place)]
-    if op == "Expand":
+    if op is Expand:
         shape = node.outputs[0].shape
         lead = len(shape) - len(x.shape)
         strides = [s if n > 1 else 0 for n, s in zip(given.shape, given.strides, strict=True)]
         return [View(shape, (0,) * lead + tuple(strides))]
-    if op in ("Transpose", "T", "Permute"):
+    if op in (Transpose, T, Permute):
         order = list(range(len(x.shape)))
-        if op == "Permute":
+        if op is Permute:
             order = [d % len(x.shape) for d in rest[0]]
         elif order:
             i, k = (d % len(order) for d in (rest or (0, 1)))
             order[i], order[k] = order[k], order[i]
         turned = [tuple([sizes[d] for d in order]) for sizes in (given.shape, given.strides)]
         return [View(turned[0], turned[1])]
-    if op in ("Split", "SplitWithSizes"):
+    if op is Pieces:
         dim, sizes = rest[0] % len(x.shape), rest[1]
         ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
         pairs = zip(sizes, ends, strict=True)
         return [stepped(given, (("slice", (dim, e - n, e, 1)),), "") for n, e in pairs]
-    if op == "Unbind":
+    if op is Rows:
         rows = range(len(node.outputs))
         return [stepped(given, (("select", (rest[0], i)),), "") for i in rows]
     return None

@@ -17,15 +17,15 @@ from tiny_torch.export.c.library import NEEDS
 from tiny_torch.export.c.plan import Plan, View, whole
 from tiny_torch.export.graph import ExportError, Graph, Node, Value
 
-FORMS: dict[str, Callable[..., None]] = {}
-SCRATCH: dict[str, Callable[[Node], int]] = {}  # floats that an op needs while it runs
+FORMS: dict[Any, Callable[..., None]] = {}  # by an op's class
+SCRATCH: dict[Any, Callable[[Node], int]] = {}  # floats that an op needs while it runs
 TYPES = {
     "float32": "float", "int64": "int64_t", "int32": "int32_t", "bool": "uint8_t",
     "uint8": "uint8_t",
 }  # fmt: skip
 
 
-def form(*ops: str) -> Callable[[Callable], Callable]:
+def form(*ops: Any) -> Callable[[Callable], Callable]:
     """What nodes of these ops become in C."""
 
     def register(function: Callable) -> Callable:
@@ -155,11 +155,11 @@ class Writer:
     def run(self) -> None:
         for node in self.graph.nodes:
             if node.op not in FORMS:
-                raise ExportError(f"{node.op} has no form in C; {node.place}")
+                raise ExportError(f"{node.name} has no form in C; {node.place}")
             before = len(self.lines)
             FORMS[node.op](self, node, *node.arguments)
             if len(self.lines) > before:
-                self.lines[before:before] = [comment(f"{node.op}: {node.where} {node.module}")]
+                self.lines[before:before] = [comment(f"{node.name}: {node.where} {node.module}")]
         for value, name in zip(self.graph.outputs, self.outputs, strict=True):
             if self.pointer(value) != name:
                 kind = type_of(value)

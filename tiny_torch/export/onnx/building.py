@@ -6,6 +6,7 @@ registered by `form`. It answers the name of the result, or a tuple of names.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from tiny_torch.base.extras import optional
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, is_plain
 from tiny_torch.export.sizes import Axis, Size, formula
 
-FORMS: dict[str, Callable[..., Any]] = {}
+FORMS: dict[Any, Callable[..., Any]] = {}  # by an op's class
 # numbers of TensorProto.DataType, by dtype
 TYPES = {
     "float32": 1, "uint8": 2, "int8": 3, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
@@ -28,7 +29,7 @@ def package() -> Any:
     return optional("onnx", "onnx", "onnx", "torch.onnx.export")
 
 
-def form(*ops: str) -> Callable[[Callable], Callable]:
+def form(*ops: Any) -> Callable[[Callable], Callable]:
     """What nodes of these ops become in ONNX."""
 
     def register(function: Callable) -> Callable:
@@ -86,7 +87,7 @@ class Builder:
         if isinstance(x, str):
             return x
         if isinstance(x, Size):
-            scalar = self.op("Squeeze", self.ints([x]), self.ints([0]))
+            scalar = self.Squeeze(self.ints([x]), self.ints([0]))
             return scalar if dtype is None else self.cast(scalar, dtype)
         if not isinstance(x, Value):
             return self.constant(np.array(x, name_of(dtype) if dtype is not None else None))
@@ -107,8 +108,12 @@ class Builder:
         self.nodes.append(node)
         return results[0] if outputs == 1 else tuple(results)
 
+    def __getattr__(self, kind: str) -> Any:
+        """`b.Add(x, y)` is `b.op("Add", x, y)`."""
+        return functools.partial(self.op, kind)
+
     def cast(self, name: str, dtype: Any) -> str:
-        return self.op("Cast", name, to=type_of(dtype))
+        return self.Cast(name, to=type_of(dtype))
 
     def reduce(self, kind: str, x: str, dims: Sequence[int], keepdim: bool) -> str:
         """Axes are an input from opset 18 on, of ReduceSum always; no dims are all."""
@@ -139,17 +144,15 @@ class Builder:
             (array == array.ravel()[0]).all() for array in arrays if array.size
         ):
             fill = self.onnx.numpy_helper.from_array(arrays[0].ravel()[:1])
-            return self.op("ConstantOfShape", self.ints(value.shape), value=fill)
+            return self.ConstantOfShape(self.ints(value.shape), value=fill)
         if not value.shape and arrays[0].dtype == np.int64:
             return self.name(Size([array.item() for array in arrays]))
         if len(value.shape) == 1 and all(is_range(array, arrays[0]) for array in arrays):
             first, step = arrays[0][0], arrays[0][1] - arrays[0][0]
             count = self.name(value.shape[0], value.dtype)
-            stop = self.op("Mul", count, self.constant(np.array(step)))
-            stop = self.op("Add", stop, self.constant(np.array(first)))
-            return self.op(
-                "Range", self.constant(np.array(first)), stop, self.constant(np.array(step))
-            )
+            stop = self.Mul(count, self.constant(np.array(step)))
+            stop = self.Add(stop, self.constant(np.array(first)))
+            return self.Range(self.constant(np.array(first)), stop, self.constant(np.array(step)))
         raise ExportError(
             f"a constant of shape {list(value.shape)} follows a dynamic axis, and is neither one "
             "number nor a range: compute it from an input by ops"
@@ -162,7 +165,7 @@ class Builder:
         if all(type(n) is int for n in numbers):
             return self.constant(np.array(numbers, np.int64))
         parts = [self.size(n) if isinstance(n, Size) else self.ints([n]) for n in numbers]
-        return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0)
+        return parts[0] if len(parts) == 1 else self.Concat(*parts, axis=0)
 
     def size(self, size: Size) -> str:
         """A Size as a tensor of one int64, computed from shapes."""
@@ -175,11 +178,11 @@ class Builder:
             for axis in axes:
                 number, dim = axis.places[0]
                 shown = self.shape(self.names[id(self.graph.inputs[number])], dim)
-                name = self.op("Mul", name, shown) if name else shown
+                name = self.Mul(name, shown) if name else shown
             if factor != 1:
-                name = self.op("Mul", name, self.ints([factor]))
+                name = self.Mul(name, self.ints([factor]))
             if term:
-                name = self.op("Add", name, self.ints([term]))
+                name = self.Add(name, self.ints([term]))
         elif size in self.known:
             name = self.shape(*self.known[size])
         else:
@@ -188,19 +191,19 @@ class Builder:
         return name
 
     def shape(self, name: str, dim: int) -> str:
-        return self.op("Shape", name, start=dim, end=dim + 1)
+        return self.Shape(name, start=dim, end=dim + 1)
 
     def reshape(self, x: str, shape: Sequence[Any]) -> str:
         """One size that follows an axis is what remains."""
         sizes = [n for n in shape if isinstance(n, Size)]
         if len(sizes) == 1 and 0 not in shape:
             shape = [-1 if isinstance(n, Size) else n for n in shape]
-        return self.op("Reshape", x, self.ints(shape))
+        return self.Reshape(x, self.ints(shape))
 
     def fixed(self, node: Node, what: str, numbers: Sequence[Any]) -> list[int]:
         """Numbers that ONNX wants as an attribute."""
         if any(isinstance(n, Size) for n in numbers):
-            raise ExportError(f"{what} of {node.op} follow a dynamic axis; {node.place}")
+            raise ExportError(f"{what} of {node.name} follow a dynamic axis; {node.place}")
         return list(numbers)
 
     # ---- the graph ------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ class Builder:
         """Writes all nodes of the traced graph."""
         for node in self.graph.nodes:
             if node.op not in FORMS:
-                raise ExportError(f"{node.op} has no form in ONNX; {node.place}")
+                raise ExportError(f"{node.name} has no form in ONNX; {node.place}")
             first = len(self.nodes)
             result = FORMS[node.op](self, node, *node.arguments)
             results = result if isinstance(result, tuple) else (result,)

@@ -12,55 +12,61 @@ from tiny_torch.export.graph import ExportError, Node, Value, is_plain
 from tiny_torch.export.onnx.building import Builder, form
 from tiny_torch.export.onnx.shapes import END, cut
 from tiny_torch.export.sizes import Size
-from tiny_torch.ops.nn.padding import CIRCULAR, REFLECT
-from tiny_torch.ops.nn.resample import CUBIC, LINEAR, NEAREST, NEAREST_EXACT
+from tiny_torch.ops.linalg.matmul import Bmm, Dot, Linear, Matmul, MatmulDot, MatmulMv, Mm, Mv
+from tiny_torch.ops.linalg.products import Addmm, Addmv, Baddbmm
+from tiny_torch.ops.nn.batch_norm import NativeBatchNorm, NativeGroupNorm
+from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
+from tiny_torch.ops.nn.layer_norm import NativeLayerNorm
+from tiny_torch.ops.nn.padding import CIRCULAR, REFLECT, ConstantPadNd, PadFromInput
+from tiny_torch.ops.nn.pool import AdaptiveAvgPool, AvgPool, MaxPool, MaxPoolWithIndices
+from tiny_torch.ops.nn.recurrent import Gru, Lstm, RnnRelu, RnnTanh
+from tiny_torch.ops.nn.resample import CUBIC, LINEAR, NEAREST, NEAREST_EXACT, Interpolate
 
 # ---- products -----------------------------------------------------------------------------------
 
 
-@form("Matmul", "Mm", "Bmm", "Mv", "Dot", "MatmulMv", "MatmulDot")
+@form(Matmul, Mm, Bmm, Mv, Dot, MatmulMv, MatmulDot)
 def matmul(b: Builder, node: Node, x: Value, y: Value) -> str:
-    return b.op("MatMul", b.name(x), b.name(y))
+    return b.MatMul(b.name(x), b.name(y))
 
 
-@form("Linear")
+@form(Linear)
 def linear(b: Builder, node: Node, x: Value, weight: Value, bias: Value | None) -> str:
     rest = [] if bias is None else [b.name(bias)]
     if len(x.shape) == 2 and (bias is None or len(bias.shape) == 1):
-        return b.op("Gemm", b.name(x), b.name(weight), *rest, transB=1)
-    turned = b.op("Transpose", b.name(weight), perm=[1, 0])
-    result = b.op("MatMul", b.name(x), turned)
-    return b.op("Add", result, *rest) if rest else result
+        return b.Gemm(b.name(x), b.name(weight), *rest, transB=1)
+    turned = b.Transpose(b.name(weight), perm=[1, 0])
+    result = b.MatMul(b.name(x), turned)
+    return b.Add(result, *rest) if rest else result
 
 
-@form("Addmm", "Addmv", "Baddbmm")
+@form(Addmm, Addmv, Baddbmm)
 def addmm(
     b: Builder, node: Node, x: Value, left: Value, right: Value, beta: Any, alpha: Any
 ) -> str:
-    result = b.op("MatMul", b.name(left), b.name(right))
+    result = b.MatMul(b.name(left), b.name(right))
     dtype = node.outputs[0].dtype
     if alpha != 1:
-        result = b.op("Mul", result, b.name(alpha, dtype))
-    added = b.name(x) if beta == 1 else b.op("Mul", b.name(x), b.name(beta, dtype))
-    return b.op("Add", added, result)
+        result = b.Mul(result, b.name(alpha, dtype))
+    added = b.name(x) if beta == 1 else b.Mul(b.name(x), b.name(beta, dtype))
+    return b.Add(added, result)
 
 
 # ---- convolution and pooling --------------------------------------------------------------------
 
 
-@form("Convolution")
+@form(Convolution)
 def convolution(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, settings: tuple,
                 size: Any = None, last: Any = None) -> str:  # fmt: skip
     stride, padding, dilation, groups = settings
     rest = [] if bias is None else [b.name(bias)]
-    return b.op(
-        "Conv", b.name(x), b.name(w), *rest, strides=stride,
+    return b.Conv(b.name(x), b.name(w), *rest, strides=stride,
         pads=[*b.fixed(node, "paddings", padding), *padding], dilations=dilation, group=groups,
         kernel_shape=w.shape[2:],
     )  # fmt: skip
 
 
-@form("ConvolutionTranspose")
+@form(ConvolutionTranspose)
 def transposed(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, size: tuple,
                settings: tuple) -> str:  # fmt: skip
     stride, padding, dilation, groups = settings
@@ -72,8 +78,7 @@ def transposed(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, s
         )
     ]
     rest = [] if bias is None else [b.name(bias)]
-    return b.op(
-        "ConvTranspose", b.name(x), b.name(w), *rest, strides=stride, pads=[*padding, *padding],
+    return b.ConvTranspose(b.name(x), b.name(w), *rest, strides=stride, pads=[*padding, *padding],
         dilations=dilation, group=groups, kernel_shape=taps,
         output_padding=b.fixed(node, "output sizes", more),
     )  # fmt: skip
@@ -82,7 +87,7 @@ def transposed(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, s
 def batched(b: Builder, x: Value, dims: int) -> tuple[str, bool]:
     """x with a batch, and whether it had none."""
     alone = len(x.shape) == dims + 1
-    return (b.op("Unsqueeze", b.name(x), b.ints([0])) if alone else b.name(x)), alone
+    return (b.Unsqueeze(b.name(x), b.ints([0])) if alone else b.name(x)), alone
 
 
 def ends(node: Node, b: Builder, x: Value, size: tuple, windows: Sequence[tuple]) -> list[int]:
@@ -96,7 +101,7 @@ def ends(node: Node, b: Builder, x: Value, size: tuple, windows: Sequence[tuple]
     return b.fixed(node, "windows beyond the padding", more)
 
 
-@form("MaxPool", "MaxPoolWithIndices")
+@form(MaxPool, MaxPoolWithIndices)
 def max_pool(b: Builder, node: Node, x: Value, size: tuple, windows: tuple) -> Any:
     name, alone = batched(b, x, len(size))
     if not windows[0]:
@@ -106,19 +111,19 @@ def max_pool(b: Builder, node: Node, x: Value, size: tuple, windows: tuple) -> A
         windows = (even, even, (0,) * len(size), (1,) * len(size))
     kernel, stride, padding, dilation = windows
     more = [p + e for p, e in zip(padding, ends(node, b, x, size, windows), strict=True)]
-    indices = node.op == "MaxPoolWithIndices"
+    indices = node.op is MaxPoolWithIndices
     settings = {"kernel_shape": kernel, "strides": stride, "pads": [*padding, *more]}
-    found = b.op("MaxPool", name, outputs=1 + indices, dilations=dilation, **settings)
+    found = b.MaxPool(name, outputs=1 + indices, dilations=dilation, **settings)
     if indices:  # ONNX counts through the whole tensor
         plane = b.ints([math.prod(b.fixed(node, "planes", x.shape[-len(size) :]))])
-        found = (found[0], b.op("Mod", found[1], plane))
+        found = (found[0], b.Mod(found[1], plane))
     if alone:
-        squeezed = [b.op("Squeeze", y, b.ints([0])) for y in (found if indices else (found,))]
+        squeezed = [b.Squeeze(y, b.ints([0])) for y in (found if indices else (found,))]
         found = tuple(squeezed) if indices else squeezed[0]
     return found
 
 
-@form("AvgPool", "AdaptiveAvgPool")
+@form(AvgPool, AdaptiveAvgPool)
 def avg_pool(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) -> str:
     kernel, stride, padding, counted, divisor = settings
     dims = len(size)
@@ -134,15 +139,15 @@ def avg_pool(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) -> 
     more = ends(node, b, x, size, windows)
     if counted and any(padding):  # padding counts, what lies beyond it does not
         sides = [0, 0, *padding]
-        name = b.op("Pad", name, b.ints(sides * 2))
+        name = b.Pad(name, b.ints(sides * 2))
         padding = (0,) * dims
     tail = [p + e for p, e in zip(padding, more, strict=True)]
-    y = b.op("AveragePool", name, kernel_shape=kernel, strides=stride, pads=[*padding, *tail])
+    y = b.AveragePool(name, kernel_shape=kernel, strides=stride, pads=[*padding, *tail])
     if divisor is not None:
         if any(more) or (any(padding) and not counted):
-            raise ExportError(f"{node.op}: divisor_override with partial windows; {node.place}")
-        y = b.op("Mul", y, b.name(math.prod(kernel) / divisor, x.dtype))
-    return b.op("Squeeze", y, b.ints([0])) if alone else y
+            raise ExportError(f"{node.name}: divisor_override with partial windows; {node.place}")
+        y = b.Mul(y, b.name(math.prod(kernel) / divisor, x.dtype))
+    return b.Squeeze(y, b.ints([0])) if alone else y
 
 
 def even_windows(sizes: Sequence[Any], wanted: Sequence[Any]) -> tuple | None:
@@ -170,14 +175,14 @@ def adaptive_mean(b: Builder, node: Node, x: Value, size: tuple) -> str:
             shares[start:stop, i] = 1 / (stop - start)
         order = [*range(ndim)]
         order[d], order[-1] = order[-1], order[d]
-        turned = b.op("MatMul", b.op("Transpose", name, perm=order), b.constant(shares))
-        name = b.op("Transpose", turned, perm=order)
+        turned = b.MatMul(b.Transpose(name, perm=order), b.constant(shares))
+        name = b.Transpose(turned, perm=order)
     return name
 
 
 def adaptive_max(b: Builder, node: Node, x: Value, size: tuple) -> str:
     """One dim after the other, window for window."""
-    if node.op == "MaxPoolWithIndices":
+    if node.op is MaxPoolWithIndices:
         raise ExportError(f"positions of windows of several sizes; {node.place}")
     name = b.name(x)
     for d, out in enumerate(size, len(x.shape) - len(size)):
@@ -185,23 +190,23 @@ def adaptive_max(b: Builder, node: Node, x: Value, size: tuple) -> str:
             b.reduce("ReduceMax", cut(b, name, d, start, stop), [d], True)
             for start, stop in bounds(b, node, x.shape[d], out)
         ]
-        name = b.op("Concat", *rows, axis=d)
+        name = b.Concat(*rows, axis=d)
     return name
 
 
 # ---- padding and resampling ---------------------------------------------------------------------
 
 
-@form("ConstantPadNd")
+@form(ConstantPadNd)
 def pad(b: Builder, node: Node, x: Value, sides: tuple, value: float) -> str:
     first: list[Any] = [0] * len(x.shape)
     last = list(first)
     for i in range(0, len(sides), 2):
         first[-1 - i // 2], last[-1 - i // 2] = sides[i], sides[i + 1]
-    return b.op("Pad", b.name(x), b.ints([*first, *last]), b.name(value, x.dtype), mode="constant")
+    return b.Pad(b.name(x), b.ints([*first, *last]), b.name(value, x.dtype), mode="constant")
 
 
-@form("PadFromInput")
+@form(PadFromInput)
 def pad_from_input(b: Builder, node: Node, x: Value, mode: int, plan: tuple, _: bool) -> str:
     firsts, sizes, starts, lengths = plan
     ndim, dims = len(x.shape), len(firsts)
@@ -211,22 +216,22 @@ def pad_from_input(b: Builder, node: Node, x: Value, mode: int, plan: tuple, _: 
     if mode != CIRCULAR:
         sides = [0] * (ndim - dims)
         kind = "reflect" if mode == REFLECT else "edge"
-        return b.op("Pad", b.name(x), b.ints([*sides, *left, *sides, *right]), mode=kind)
+        return b.Pad(b.name(x), b.ints([*sides, *left, *sides, *right]), mode=kind)
     name = b.name(x)
     if any(firsts) or min(left + right) < 0:
         raise ExportError(f"circular padding that cuts off has no form in ONNX; {node.place}")
     for d, before, behind in zip(range(ndim - dims, ndim), left, right, strict=True):
         pieces = [cut(b, name, d, -before, END)] if before else []
         pieces += [name, *([cut(b, name, d, 0, behind)] if behind else [])]
-        name = b.op("Concat", *pieces, axis=d)
+        name = b.Concat(*pieces, axis=d)
     return name
 
 
-@form("Interpolate")
+@form(Interpolate)
 def interpolate(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) -> str:
     kind, corners, antialias, *scales = settings
     if antialias or kind not in (NEAREST, NEAREST_EXACT, LINEAR, CUBIC):
-        raise ExportError(f"{node.op} with antialias has no form in ONNX here; {node.place}")
+        raise ExportError(f"{node.name} with antialias has no form in ONNX here; {node.place}")
     attributes: dict[str, Any] = {"mode": "nearest"}
     if kind == NEAREST:
         attributes |= {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
@@ -242,8 +247,8 @@ def interpolate(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) 
     scales = scales[: len(size)]
     if None not in scales:
         factors = b.constant(np.array([1, 1, *scales], np.float32))
-        return b.op("Resize", b.name(x), "", factors, **attributes)
-    return b.op("Resize", b.name(x), "", "", b.ints([*x.shape[:2], *size]), **attributes)
+        return b.Resize(b.name(x), "", factors, **attributes)
+    return b.Resize(b.name(x), "", "", b.ints([*x.shape[:2], *size]), **attributes)
 
 
 # ---- norms --------------------------------------------------------------------------------------
@@ -256,13 +261,13 @@ def filled(b: Builder, node: Node, x: Value, channels: Any, value: float) -> str
 
 def scaled(b: Builder, y: str, weight: Value | None, bias: Value | None, dims: int) -> str:
     """y times a weight per channel, plus a bias."""
-    for kind, value in (("Mul", weight), ("Add", bias)):
+    for write, value in ((b.Mul, weight), (b.Add, bias)):
         if value is not None:
-            y = b.op(kind, y, b.reshape(b.name(value), [-1, *[1] * dims]))
+            y = write(y, b.reshape(b.name(value), [-1, *[1] * dims]))
     return y
 
 
-@form("NativeBatchNorm")
+@form(NativeBatchNorm)
 def batch_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Value | None,
                mean: Any, var: Any, training: bool, *rest: float) -> str:  # fmt: skip
     eps, channels = rest[-1], x.shape[1]
@@ -271,31 +276,31 @@ def batch_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
             b.name(value) if value is not None else filled(b, node, x, channels, default)
             for value, default in ((weight, 1.0), (bias, 0.0), (mean, 0.0), (var, 1.0))
         ]
-        return b.op("BatchNormalization", b.name(x), *names, epsilon=eps)
+        return b.BatchNormalization(b.name(x), *names, epsilon=eps)
     if mean is not None:
         raise ExportError(f"batch norm in training updates its statistics: eval(); {node.place}")
     dims = [0, *range(2, len(x.shape))]
-    away = b.op("Sub", b.name(x), b.reduce("ReduceMean", b.name(x), dims, True))
-    variance = b.reduce("ReduceMean", b.op("Mul", away, away), dims, True)
-    root = b.op("Sqrt", b.op("Add", variance, b.name(eps, x.dtype)))
-    return scaled(b, b.op("Div", away, root), weight, bias, len(x.shape) - 2)
+    away = b.Sub(b.name(x), b.reduce("ReduceMean", b.name(x), dims, True))
+    variance = b.reduce("ReduceMean", b.Mul(away, away), dims, True)
+    root = b.Sqrt(b.Add(variance, b.name(eps, x.dtype)))
+    return scaled(b, b.Div(away, root), weight, bias, len(x.shape) - 2)
 
 
-@form("NativeGroupNorm")
+@form(NativeGroupNorm)
 def group_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Value | None,
                groups: int, eps: float, *running: Any) -> str:  # fmt: skip
     ones, zeros = (filled(b, node, x, groups, value) for value in (1.0, 0.0))
     if groups == x.shape[1] and len(x.shape) > 2:
         ones = ones if weight is None else b.name(weight)
         zeros = zeros if bias is None else b.name(bias)
-        return b.op("InstanceNormalization", b.name(x), ones, zeros, epsilon=eps)
-    rows = b.op("Reshape", b.name(x), b.ints([0, groups, -1]))
-    y = b.op("InstanceNormalization", rows, ones, zeros, epsilon=eps)
-    y = b.op("Reshape", y, b.op("Shape", b.name(x)))
+        return b.InstanceNormalization(b.name(x), ones, zeros, epsilon=eps)
+    rows = b.Reshape(b.name(x), b.ints([0, groups, -1]))
+    y = b.InstanceNormalization(rows, ones, zeros, epsilon=eps)
+    y = b.Reshape(y, b.Shape(b.name(x)))
     return scaled(b, y, weight, bias, len(x.shape) - 2)
 
 
-@form("NativeLayerNorm")
+@form(NativeLayerNorm)
 def layer_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Value | None,
                dims: int, eps: float) -> str:  # fmt: skip
     shape = b.fixed(node, "normalised sizes", x.shape[-dims:])
@@ -304,12 +309,12 @@ def layer_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
     else:
         scale = b.constant(np.ones(shape, str(x.dtype).rpartition(".")[2]))
     rest = [] if bias is None else [b.name(bias)]
-    return b.op("LayerNormalization", b.name(x), scale, *rest, axis=-dims, epsilon=eps)
+    return b.LayerNormalization(b.name(x), scale, *rest, axis=-dims, epsilon=eps)
 
 
 # ---- recurrent layers ---------------------------------------------------------------------------
 
-RECURRENT = {"RnnTanh": "RNN", "RnnRelu": "RNN", "Lstm": "LSTM", "Gru": "GRU"}
+RECURRENT = {RnnTanh: "RNN", RnnRelu: "RNN", Lstm: "LSTM", Gru: "GRU"}
 # where ONNX's gates stand among PyTorch's: LSTM i o f c of i f g o, GRU z r h of r z n
 GATES = {"RNN": [0], "LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2]}
 
@@ -344,15 +349,15 @@ def recurrent(b: Builder, node: Node, x: Value, h0: Value, c0: Value | None, w_i
     biases = ""
     if b_ih is not None and b_hh is not None:
         biases = gate_constant(b, kind, b_ih, b_hh)
-    states = [b.op("Unsqueeze", b.name(s), b.ints([0])) for s in (h0, c0) if s is not None]
+    states = [b.Unsqueeze(b.name(s), b.ints([0])) for s in (h0, c0) if s is not None]
     attributes: dict[str, Any] = {"direction": "reverse" if reverse else "forward"}
     if kind == "GRU":
         attributes["linear_before_reset"] = 1
     if kind == "RNN":
-        attributes["activations"] = ["Tanh" if node.op == "RnnTanh" else "Relu"]
+        attributes["activations"] = [node.name.removeprefix("Rnn")]
     found = b.op(
         kind, sequence, *weights, biases, "", *states, outputs=1 + len(states), hidden_size=hidden,
         **attributes,
     )  # fmt: skip
     y = b.reshape(found[0], [-1, hidden])
-    return y, *[b.op("Squeeze", state, b.ints([0])) for state in found[1:]]
+    return y, *[b.Squeeze(state, b.ints([0])) for state in found[1:]]

@@ -38,7 +38,7 @@ plain_array = _core.plain_array
 
 @function
 def tensor(
-    data: Any,
+    data: object,
     *,
     dtype: Any = None,
     device: Any = None,
@@ -292,7 +292,7 @@ def leaf_number(leaf: Any, dtype: Any) -> Any:
 
 
 @function
-def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: object, *, dtype: Any = None, device: Any = None) -> Tensor:
     """data itself, or a tensor that shares its memory, where dtype and device allow it.
 
     https://pytorch.org/docs/stable/generated/torch.as_tensor.html
@@ -309,7 +309,7 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 @function
 def asarray(
-    obj: Any,
+    obj: object,
     *,
     dtype: Any = None,
     device: Any = None,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.base.arguments import as_number, check_bool
 from tiny_torch.base.dtypes import finfo
-from tiny_torch.functions.common import check_tensor, rounded_once
+from tiny_torch.functions.common import check_tensor, require_float, rounded_once
 from tiny_torch.functions.elementwise.arithmetic import relu as torch_relu
 from tiny_torch.functions.nn import rectifiers
-from tiny_torch.functions.nn.rectifiers import leaky_relu_, require_float
+from tiny_torch.functions.nn.rectifiers import leaky_relu_
 from tiny_torch.ops.nn.activation import (
     Elu,
     Gelu,
@@ -30,11 +28,6 @@ from tiny_torch.ops.nn.activation import (
     Softshrink,
 )
 from tiny_torch.tensor import Tensor
-
-
-def _applied(op: type, name: str, input: Tensor, inplace: bool = False, *settings: Any) -> Tensor:
-    require_float(name, input)
-    return apply_inplace(op, input, *settings) if inplace else apply(op, input, *settings)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -86,7 +79,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return _applied(Gelu if approximate == "none" else GeluTanh, "gelu", input)
+    require_float("gelu", input)
+    return apply(Gelu if approximate == "none" else GeluTanh, input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -98,7 +92,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.silu(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
-    return _applied(Silu, "silu", input, inplace)
+    require_float("silu", input)
+    return apply_inplace(Silu, input) if inplace else apply(Silu, input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -110,7 +105,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.mish(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8651])
     """
-    return _applied(Mish, "mish", input, inplace)
+    require_float("mish", input)
+    return apply_inplace(Mish, input) if inplace else apply(Mish, input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -124,8 +120,10 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """
     if inplace:
         return leaky_relu_(input, negative_slope)
-    slope = as_number("leaky_relu", "negative_slope", 2, negative_slope)
-    return _applied(LeakyRelu, "leaky_relu", input, False, slope)
+    if type(negative_slope) is not float:
+        negative_slope = as_number("leaky_relu", "negative_slope", 2, negative_slope)
+    require_float("leaky_relu", input)
+    return apply(LeakyRelu, input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -137,7 +135,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-    return _applied(Elu, "elu", input, inplace, as_number("elu", "alpha", 2, alpha))
+    if type(alpha) is not float:
+        alpha = as_number("elu", "alpha", 2, alpha)
+    require_float("elu", input)
+    return apply_inplace(Elu, input, alpha) if inplace else apply(Elu, input, alpha)
 
 
 def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
@@ -218,9 +219,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> torch.nn.functional.hardshrink(torch.tensor([0.3, -2.0]))
     tensor([ 0., -2.])
     """
-    return _applied(
-        Hardshrink, "hardshrink", input, False, as_number("hardshrink", "lambd", 2, lambd)
-    )
+    require_float("hardshrink", input)
+    return apply(Hardshrink, input, as_number("hardshrink", "lambd", 2, lambd))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -316,7 +316,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % input.ndim} is size {size}"
         )
-    return _applied(Glu, "glu", input, False, dim % input.ndim)
+    require_float("glu", input)
+    return apply(Glu, input, dim % input.ndim)
 
 
 def hardtanh(
@@ -379,7 +380,8 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-    return _applied(Hardsigmoid, "hardsigmoid", input, inplace)
+    require_float("hardsigmoid", input)
+    return apply_inplace(Hardsigmoid, input) if inplace else apply(Hardsigmoid, input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -391,4 +393,5 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.hardswish(torch.tensor([0.0, 3.0]))
     tensor([0., 3.])
     """
-    return _applied(Hardswish, "hardswish", input, inplace)
+    require_float("hardswish", input)
+    return apply_inplace(Hardswish, input) if inplace else apply(Hardswish, input)

@@ -10,10 +10,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import is_int
-from tiny_torch.functions.common import check_tensors
+from tiny_torch.functions.common import check_tensors, require_float
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import _reduction
-from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.ops.nn.ctc import CtcLoss
 from tiny_torch.ops.nn.losses import reduced
 from tiny_torch.tensor import Tensor

@@ -11,14 +11,13 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.dtypes import cannot_cast, not_implemented, other_type
-from tiny_torch.functions.common import check_tensor, rounded_once
+from tiny_torch.functions.common import check_tensor, require_float, rounded_once
 from tiny_torch.functions.creation.fill import full_like, ones_like, zeros_like
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance
 from tiny_torch.functions.nn.activation import logsigmoid
 from tiny_torch.functions.nn.losses import _reduction, _require_constant, legacy_reduction
-from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid
 from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduced

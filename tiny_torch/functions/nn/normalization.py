@@ -12,7 +12,7 @@ from tiny_torch.base.size import Size
 from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
-from tiny_torch.functions.nn.pool import avg_pool2d
+from tiny_torch.functions.nn.pool import avg_pool
 from tiny_torch.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ def _over_neighbours(input: Tensor, size: int, alpha: float, beta: float, k: flo
     before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # the rest is zeros
     squares = (input * input).reshape((len(input), 1, channels, -1))
     squares = pad(squares, (0, 0, before, after))
-    mean = avg_pool2d(squares, (before + 1 + after, 1), stride=1, divisor_override=size).reshape(
+    mean = avg_pool(squares, (before + 1 + after, 1), stride=1, divisor_override=size).reshape(
         input.shape
     )
     return input / (mean * alpha + k) ** beta

@@ -11,7 +11,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.base.dtypes import HALVES, check_range, not_implemented
-from tiny_torch.functions.common import by_name, check_tensor, write_out
+from tiny_torch.functions.common import by_name, check_tensor, require_float, write_out
 from tiny_torch.functions.creation.fill import empty, ones_like
 from tiny_torch.ops.nn.activation import (
     Celu,
@@ -23,12 +23,6 @@ from tiny_torch.ops.nn.activation import (
     Threshold,
 )
 from tiny_torch.tensor import Tensor
-
-
-def require_float(name: str, input: Tensor) -> None:
-    check_tensor(name, "input", 1, input)
-    if not input.array.dtype.is_floating_point:
-        raise not_implemented(f"{name}_cpu", input.dtype)
 
 
 def check_celu(input: Tensor, alpha: float) -> None:

@@ -17,11 +17,7 @@ from tiny_torch.functions.common import check_tensor, check_tensors, standalone
 from tiny_torch.functions.creation.fill import ones_like, zeros_like
 from tiny_torch.functions.creation.ranges import linspace
 from tiny_torch.functions.index.masks import where
-from tiny_torch.functions.nn.pool import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-)
+from tiny_torch.functions.nn.pool import adaptive_avg_pool
 from tiny_torch.functions.shape.join import meshgrid, stack
 from tiny_torch.ops.nn.resample import CUBIC, LANCZOS, LINEAR, NEAREST, NEAREST_EXACT, Interpolate
 from tiny_torch.tensor import Tensor
@@ -274,7 +270,6 @@ KINDS = {
     ("linear", 1): LINEAR, ("bilinear", 2): LINEAR, ("trilinear", 3): LINEAR, ("bicubic", 2): CUBIC,
 }  # fmt: skip
 WITH_ANTIALIAS = {"bilinear": LINEAR, "bicubic": CUBIC, "lanczos": LANCZOS}
-AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 
 def interpolate(
@@ -321,8 +316,8 @@ def interpolate(
         )
     if mode == "lanczos" and (not antialias or align_corners):
         raise ValueError("Lanczos mode requires antialias=True, and no align_corners")
-    if mode == "area" and dims in AREA:
-        return AREA[dims](input, sizes)
+    if mode == "area" and dims in (1, 2, 3):
+        return adaptive_avg_pool(input, sizes, _dims=dims)
     kind = WITH_ANTIALIAS[mode] if antialias else KINDS.get((mode, dims))
     if kind is None:
         raise NotImplementedError(

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.docstrings import told_as
+from tiny_torch.base.docstrings import in_each_dim
 from tiny_torch.base.layouts import suggested_format
-from tiny_torch.functions.common import check_tensor, check_tensors, rounded_once, standalone
-from tiny_torch.functions.nn.pool import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    per_dim,
-)
+from tiny_torch.functions.common import check_tensors, rounded_once, standalone
+from tiny_torch.functions.nn.pool import avg_pool, max_pool
 from tiny_torch.tensor import Tensor
 
 Sizes = int | tuple[int, ...]
@@ -51,147 +43,113 @@ def unpool_size(x: Tensor, dims: int, kernel: tuple, stride: tuple, padding: tup
     return sizes
 
 
-def unpool(
-    dims: int, x: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, size: Any
-) -> Tensor:
-    name = f"max_unpool{dims}d"
-    check_tensors(name, {"input": x, "indices": indices})
-    kernel = per_dim(name, "kernel_size", kernel_size, dims)
-    step = kernel if stride is None else per_dim(name, "stride", stride, dims)
-    sizes = unpool_size(x, dims, kernel, step, per_dim(name, "padding", padding, dims), size)
-    if str(indices.dtype) != "torch.int64":
-        raise RuntimeError(f"[{name}] elements in indices should be type int64")
-    if x.ndim not in (dims + 1, dims + 2) or 0 in x.shape[-dims:]:
-        raise RuntimeError(
-            f"[{name}] Input to {name} should be a {dims + 1}d or {dims + 2}d Tensor with "
-            f"non-zero sizes, but got {list(x.shape)}"
-        )
-    if x.shape != indices.shape:
-        raise RuntimeError(
-            f"[{name}] Expected shape of indices to be same as that of the input tensor "
-            f"({list(x.shape)}) but got indices tensor with shape: {list(indices.shape)}"
-        )
-    if min(step) <= 0:
-        raise RuntimeError(f"[{name}] strides should be greater than zero, but got stride: {step}")
-    lead = x.shape[:-dims]
-    zeros = x.new_zeros((*lead, prod(sizes)))
-    y = zeros.scatter(-1, indices.flatten(-dims), x.flatten(-dims))
-    y = standalone(y.reshape((*lead, *sizes)))
-    return y.contiguous(memory_format=suggested_format(x.array)) if dims == 2 else y
-
-
-@as_one
-def max_unpool1d(
+def max_unpool(
     input: Tensor,
     indices: Tensor,
     kernel_size: Sizes,
     stride: Sizes | None = None,
     padding: Sizes = 0,
     output_size: Any = None,
+    *,
+    _dims: int = 2,
 ) -> Tensor:
-    """The reverse of max_pool1d with return_indices: the largest where they were, else zeros.
+    """The reverse of max_pool2d with return_indices: the largest where they were, else zeros.
 
-    input and indices (N, C, L) or (C, L); of the sizes that pooling makes L of, `output_size` says
-    which. Raises ValueError for a size that is none of them, RuntimeError for indices outside.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.max_unpool1d.html
+    input and indices (N, C, H, W) or (C, H, W); of the sizes that pooling makes H and W of,
+    `output_size` says which. Raises ValueError for a size that is none of them, RuntimeError for
+    indices outside.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.max_unpool2d.html
 
     >>> import tiny_torch as torch
+    >>> F = torch.nn.functional
+    >>> F.max_unpool2d(*F.max_pool2d(torch.ones(1, 4, 4), 2, return_indices=True), 2).shape
+    torch.Size([1, 4, 4])
+    """
+    name = f"max_unpool{_dims}d"
+    check_tensors(name, {"input": input, "indices": indices})
+    kernel, step, side = [
+        _core.per_dim(value, "max_unpool", _dims, argument)
+        for argument, value in (
+            ("kernel_size", kernel_size),
+            ("stride", kernel_size if stride is None else stride),
+            ("padding", padding),
+        )
+    ]
+    sizes = unpool_size(input, _dims, kernel, step, side, output_size)
+    if indices.dtype is not _core.int64:
+        raise RuntimeError(f"[{name}] elements in indices should be type int64")
+    if input.ndim not in (_dims + 1, _dims + 2) or 0 in input.shape[-_dims:]:
+        raise RuntimeError(
+            f"[{name}] Input to {name} should be a {_dims + 1}d or {_dims + 2}d Tensor with "
+            f"non-zero sizes, but got {list(input.shape)}"
+        )
+    if input.shape != indices.shape:
+        raise RuntimeError(
+            f"[{name}] Expected shape of indices to be same as that of the input tensor "
+            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+        )
+    if min(step) <= 0:
+        raise RuntimeError(f"[{name}] strides should be greater than zero, but got stride: {step}")
+    lead = input.shape[:-_dims]
+    zeros = input.new_zeros((*lead, prod(sizes)))
+    y = zeros.scatter(-1, indices.flatten(-_dims), input.flatten(-_dims))
+    y = standalone(y.reshape((*lead, *sizes)))
+    return y.contiguous(memory_format=suggested_format(input.array)) if _dims == 2 else y
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = map(
+    as_one,
+    in_each_dim(
+        max_unpool,
+        """>>> import tiny_torch as torch
     >>> F = torch.nn.functional
     >>> x = torch.tensor([[1.0, 5.0, 2.0, 3.0]])
     >>> F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2)
     tensor([[0., 5., 0., 3.]])
-    """
-    return unpool(1, input, indices, kernel_size, stride, padding, output_size)
+    """,
+    ),
+)
 
 
-@as_one
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """The reverse of max_pool2d with return_indices. See max_unpool1d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.max_unpool2d.html
-    """
-    return unpool(2, input, indices, kernel_size, stride, padding, output_size)
-
-
-@as_one
-@told_as(max_unpool2d, 3)
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    output_size: Any = None,
-) -> Tensor:
-    return unpool(3, input, indices, kernel_size, stride, padding, output_size)
-
-
-@rounded_once
-def lp_pool(pools: tuple[Callable, Callable], dims: int, x: Tensor, norm_type: float,
-            kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:  # fmt: skip
-    name = f"lp_pool{dims}d"
-    check_tensor(name, "input", 1, x)
-    largest, mean = pools
-    if norm_type == inf:
-        return largest(x.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    if norm_type == -inf:
-        return -largest(-x.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    count = prod(per_dim(name, "kernel_size", kernel_size, dims))
-    y = mean(x.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return (y.sign() * y.abs().relu()).mul(count).pow(1.0 / norm_type)
-
-
-def lp_pool1d(
+def lp_pool(
     input: Tensor,
     norm_type: float,
-    kernel_size: int,
+    kernel_size: Sizes,
     stride: Sizes | None = None,
     ceil_mode: bool = False,
+    *,
+    _dims: int = 2,
 ) -> Tensor:
     """The norm of every window: (sum of x^norm_type)^(1 / norm_type).
 
-    input (N, C, L) or (C, L). Raises RuntimeError where shapes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool1d.html
+    input (N, C, H, W) or (C, H, W). Raises RuntimeError where shapes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool2d.html
 
     >>> import tiny_torch as torch
+    >>> torch.nn.functional.lp_pool2d(torch.ones(1, 4, 4), 2, 2).shape
+    torch.Size([1, 2, 2])
+    """
+    if _dims == 2:
+        input.size(-3)  # raises IndexError
+    return norms_of_windows(input, norm_type, kernel_size, stride, ceil_mode, _dims)
+
+
+@rounded_once
+def norms_of_windows(x: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool,
+                     dims: int) -> Tensor:  # fmt: skip
+    if norm_type == inf:
+        return max_pool(x.abs(), kernel_size, stride, 0, 1, ceil_mode, _dims=dims)
+    if norm_type == -inf:
+        return -max_pool(-x.abs(), kernel_size, stride, 0, 1, ceil_mode, _dims=dims)
+    count = prod(_core.per_dim(kernel_size, "lp_pool", dims, "kernel_size"))
+    y = avg_pool(x.pow(norm_type), kernel_size, stride, 0, ceil_mode, _dims=dims)
+    return (y.sign() * y.abs().relu()).mul(count).pow(1.0 / norm_type)
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = in_each_dim(
+    lp_pool,
+    """>>> import tiny_torch as torch
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
     tensor([[ 5., 10.]])
-    """
-    pools = (max_pool1d, avg_pool1d)
-    return lp_pool(pools, 1, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool2d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The norm of every window of input (N, C, H, W) or (C, H, W). See lp_pool1d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool2d.html
-    """
-    check_tensor("lp_pool2d", "input", 1, input)
-    input.size(-3)  # raises IndexError
-    pools = (max_pool2d, avg_pool2d)
-    return lp_pool(pools, 2, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-@told_as(lp_pool2d, 3)
-def lp_pool3d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    pools = (max_pool3d, avg_pool3d)
-    return lp_pool(pools, 3, input, norm_type, kernel_size, stride, ceil_mode)
+    """,
+)

@@ -80,7 +80,6 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 
 for op in (Normal1, Normal2, Normal3):
-    op.suffix = f"Backward{op.__name__[-1]}"
     op.__name__ = "Normal"
 
 

@@ -1,7 +1,7 @@
 """The layers of `torch.nn`, one file per family."""
 
 from tiny_torch.base.docstrings import own_methods
-from tiny_torch.nn.modules import utils
+from tiny_torch.nn.modules import _parts, utils
 from tiny_torch.nn.modules.activation import *
 from tiny_torch.nn.modules.adaptive import *
 from tiny_torch.nn.modules.batchnorm import *

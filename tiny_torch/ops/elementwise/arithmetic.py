@@ -9,16 +9,15 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op, TensorBase, run
+from tiny_torch.autograd.graph import TensorBase, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import over, public, zero_gradient
+from tiny_torch.ops.common import Binary, Ternary, by_number, over, public, zero_gradient
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.tensor import Tensor, wrap
 
 
-class Add(Op):
-    arity = 2
-    broadcasts = True
+class Add(Binary):
+    cost = "sum"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -29,9 +28,8 @@ class Add(Op):
         return grad, grad
 
 
-class Sub(Op):
-    arity = 2
-    broadcasts = True
+class Sub(Binary):
+    cost = "difference"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -43,13 +41,12 @@ class Sub(Op):
 
 
 @public("mul", "input * other.", left=True)
-class Mul(Op):
-    arity = 2
-    broadcasts = True
+class Mul(Binary):
     saves = (0, 1)
     used_by = ((1,), (0,))
     overwrites = True
     once = True
+    cost = "multiplication"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -65,10 +62,13 @@ class Mul(Op):
             return to_x, None
         return to_x, grad.mul(x, over(x, grad)) if overwrite else grad * x
 
+    @staticmethod
+    def show_saved(values, k):
+        """PyTorch takes a number second."""
+        return shown(values[1 - k if type(values[0]) in NUMBERS else k])
 
-class Div(Op):
-    arity = 2
-    broadcasts = True
+
+class Div(Binary):
     saves = (0, 1)
     used_by = ((1,), (0, 1))
     once = True
@@ -82,26 +82,28 @@ class Div(Op):
         x, y = saved
         return grad / y if needs[0] else None, -grad * ((x / y) / y) if needs[1] else None
 
+    @staticmethod
+    def show_saved(values, k):
+        return shown(values[k])
+
 
 class Quotient(Div):
-    """A number over a tensor. A copy of that is kept, as PyTorch keeps its reciprocal, so that both
-    the tensor and the result may be written."""
+    """A number over a tensor. Both that and the result may be written: PyTorch has a reciprocal."""
 
     @staticmethod
     def forward(x, y):
-        return x / y, (x, y.clone)
+        return x / y, (x, y.kept())
 
 
 Quotient.__name__ = "Div"
 
 
-class Pow(Op):
+class Pow(Binary):
     """d(x^y) = y x^(y-1) dx + x^y ln x dy, where 0 ^ 0 counts as the constant 1."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1, ~0)
     used_by = ((0, 1), (0, 1), (1,))
+    words = "y:exponent"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -133,13 +135,16 @@ class Pow(Op):
                 to_exponent = run(Where, still, 0.0, grad * (result * base.log()))
         return to_base, to_exponent
 
+    @staticmethod
+    def node_name(saved, node):
+        base, exponent = saved[:2] if len(saved) > 1 else (None, None)
+        if isinstance(base, int | float):
+            return "PowBackward2"
+        return f"PowBackward{int(hasattr(exponent, 'shape'))}"
+
 
 @public("floor_divide", "The floor of input / other.", left=True)
-class FloorDivide(Op):
-    arity = 2
-
-    broadcasts = True
-
+class FloorDivide(Binary):
     @staticmethod
     def forward(x, y, out=None):
         return (x // y if out is None else x.floor_divide(y, out)), ()
@@ -158,6 +163,7 @@ class DivFloor(FloorDivide):
     saves = Div.saves
     used_by = Div.used_by
     once = Div.once
+    aten = "div"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -177,11 +183,10 @@ class DivTrunc(DivFloor):
 
 
 @public("remainder", "Python's input % other: other's sign.", left=True)
-class Remainder(Op):
-    arity = 2
-    broadcasts = True
+class Remainder(Binary):
     saves = (0, 1)
     used_by = ((1,), (1,))
+    node_name = by_number("Remainder", 0, 1)
 
     @staticmethod
     def forward(x, y, out=None):
@@ -194,11 +199,10 @@ class Remainder(Op):
 
 
 @public("fmod", "C's fmod(input, other): input's sign.")
-class Fmod(Op):
-    arity = 2
-    broadcasts = True
+class Fmod(Binary):
     saves = (0, 1)
     used_by = ((1,), (1,))
+    node_name = by_number("Fmod", 0, 1)
 
     @staticmethod
     def forward(x, y, out=None):
@@ -211,9 +215,7 @@ class Fmod(Op):
 
 
 @public("hypot", "The length of the vector (input, other).", numbers=False)
-class Hypot(Op):
-    arity = 2
-    broadcasts = True
+class Hypot(Binary):
     saves = (0, 1, ~0)
     used_by = ((0,), (1,), (0, 1))
 
@@ -232,9 +234,7 @@ class Hypot(Op):
 
 
 @public("atan2", "The angle of the point (other, input).", numbers=False)
-class Atan2(Op):
-    arity = 2
-    broadcasts = True
+class Atan2(Binary):
     saves = (0, 1)
 
     @staticmethod
@@ -251,11 +251,11 @@ class Atan2(Op):
         return grad * to_x if needs[0] else None, grad * to_y if needs[1] else None
 
 
-class Lerp(Op):
-    arity = 3
-    broadcasts = True
+class Lerp(Ternary):
     saves = (0, 1, 2)
     used_by = ((2,), (2,), (0, 1))
+    node_name = by_number("Lerp", 0, 2)
+    words = "y:end"
 
     @staticmethod
     def forward(x, y, weight, out=None):
@@ -271,13 +271,12 @@ class Lerp(Op):
         )
 
 
-class Addcmul(Op):
+class Addcmul(Ternary):
     """x + y z"""
 
-    arity = 3
-    broadcasts = True
     saves = (1, 2)
     used_by = ((2,), (1,))
+    words = "y:tensor1 z:tensor2"
 
     @staticmethod
     def forward(x, y, z, out=None):
@@ -289,13 +288,12 @@ class Addcmul(Op):
         return grad, grad * z if needs[1] else None, grad * y if needs[2] else None
 
 
-class Addcdiv(Op):
+class Addcdiv(Ternary):
     """x + y / z"""
 
-    arity = 3
-    broadcasts = True
     saves = (1, 2)
     used_by = ((2,), (1, 2))
+    words = "y:tensor1 z:tensor2"
 
     @staticmethod
     def forward(x, y, z, out=None):
@@ -311,9 +309,7 @@ class Addcdiv(Op):
         )
 
 
-class Where(Op):
-    arity = 3
-    broadcasts = True
+class Where(Ternary):
     saves = (0,)
 
     @staticmethod
@@ -330,12 +326,11 @@ class Where(Op):
         )
 
 
-class Clamp(Op):
+class Clamp(Ternary):
     """A NaN bound makes NaN. The gradient passes where x is within the bounds."""
 
-    arity = 3
-    broadcasts = True
     saves = (0, 1, 2)
+    node_name = by_number("Clamp", 1, 1, 2)
 
     @staticmethod
     def forward(x, low, high, out=None):
@@ -363,6 +358,12 @@ class Clamp(Op):
 
 
 Number = bool | int | float
+NUMBERS = {bool: _core.bool, int: _core.int64, float: _core.float64}
+
+
+def shown(value: Any) -> Any:
+    """A number as PyTorch saves it: in a tensor."""
+    return wrap(_core.full((), value, NUMBERS[type(value)])) if type(value) in NUMBERS else value
 
 
 def result_type(*operands: Any) -> Any:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.base import layouts
 from tiny_torch.base.devices import to_device
 from tiny_torch.base.dtypes import HALVES
+from tiny_torch.ops.common import Elementwise
 
 
-class Cast(Op):
+class Cast(Elementwise):
     """Another dtype; the gradient is cast back."""
+
+    node_name = "ToCopyBackward0"
+    aten = "to"
+    cost = "cast"
 
     @staticmethod
     def forward(x, dtype):
@@ -32,7 +37,9 @@ def narrowed(x: Any, dtype: Any) -> Any:
     return x if x.dtype is dtype else run(Cast, x, dtype)
 
 
-class Clone(Op):
+class Clone(Elementwise):
+    cost = "copy"
+
     @staticmethod
     def forward(x):
         return x.clone(), ()
@@ -46,8 +53,11 @@ class ToCopy(Cast):
     """A dtype that has a gradient."""
 
 
-class ToInteger(Op):
+class ToInteger(Elementwise):
     """A dtype that has no gradient: integers and bool."""
+
+    aten = "to"
+    cost = "cast"
 
     @staticmethod
     def forward(x, dtype):
@@ -67,7 +77,9 @@ class Arranged(Clone):
 Arranged.__name__ = "Clone"  # in the graph it is one
 
 
-class ToDevice(Op):
+class ToDevice(Elementwise):
+    aten = "to"
+
     @staticmethod
     def forward(x, where, non_blocking=False):
         return to_device(x, where, non_blocking), (x.device,)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.common import by_operator, public, without_gradient
+from tiny_torch.autograd.graph import run
+from tiny_torch.ops.common import Binary, by_operator, public, without_gradient
 from tiny_torch.ops.elementwise.arithmetic import Where
 
 
-class Extreme(Op):
+class Extreme(Binary):
     """maximum and minimum: where both are equal, each gets half the gradient; of a NaN, all."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1)
     loses: Callable  # (x, y): where the other of the two is the extreme
 
@@ -69,5 +67,5 @@ LogicalXor = without_gradient(
 )
 for _name, _what in (("gcd", "greatest common divisor"), ("lcm", "least common multiple")):
     without_gradient(_name, f"The {_what} of two integers.", 2, (), numbers=False)
-without_gradient("logical_not", "Whether each element is 0.", 1, LOGICAL)
+LogicalNot = without_gradient("logical_not", "Whether each element is 0.", 1, LOGICAL)
 BitwiseNot = without_gradient("bitwise_not", "Each bit turned; logical not of a bool.", 1, ())

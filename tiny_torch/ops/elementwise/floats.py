@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.base.dtypes import FLOATS
-from tiny_torch.ops.common import public, without_gradient, zero_gradient
+from tiny_torch.ops.common import Binary, Elementwise, public, without_gradient, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Where, result_type
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.unary import of_input
@@ -23,8 +23,9 @@ TESTS = {
     "isneginf": "Whether each element is -inf.",
     "signbit": "Whether each element's sign is minus, as that of -0 is, too.",
 }
-for _name, _what in TESTS.items():
-    without_gradient(_name, _what, 1, in_place=False)
+Isnan, Isinf, Isfinite, *_ = [
+    without_gradient(name, what, 1, in_place=False) for name, what in TESTS.items()
+]
 
 of_input(
     "sgn", "-1, 0 or 1 as each element's sign.", lambda grad, x: zero_gradient(grad), record="sign"
@@ -32,7 +33,7 @@ of_input(
 
 
 @public("frac", "Each element without its integer part.")
-class Frac(Op):
+class Frac(Elementwise):
     @staticmethod
     def forward(x, out=None):
         return x.frac(out), ()
@@ -43,11 +44,9 @@ class Frac(Op):
 
 
 @public("copysign", "input's magnitude with other's sign.")
-class Copysign(Op):
+class Copysign(Binary):
     """The gradient is that of the magnitude, turned where the sign was; 0 at 0."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, ~0)
     used_by = ((0,), (0,))
 
@@ -63,11 +62,9 @@ class Copysign(Op):
         return to_x, zero_gradient(grad) if needs[1] else None
 
 
-class ExtremeNumber(Op):
+class ExtremeNumber(Binary):
     """fmax and fmin: a NaN loses. The gradient goes to the one that was taken; of equals, input."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1)
     wins: Callable  # (x, y): where x is taken of two numbers
 
@@ -106,7 +103,7 @@ class Fmin(ExtremeNumber):
 # --------------------------------------------------------------------------- mantissa and exponent
 
 
-class Frexp(Op):
+class Frexp(Elementwise):
     @staticmethod
     def forward(x):
         exponent = x.frexp_exponent().astype(_core.int32)
@@ -117,11 +114,9 @@ class Frexp(Op):
         return grad / run(Cast, saved[0], grad.dtype).exp2()
 
 
-class Ldexp(Op):
+class Ldexp(Binary):
     """x * 2**y. Of floats and whole powers it is exact, as long as x's dtype can hold it."""
 
-    arity = 2
-    broadcasts = True
     saves = (1, ~0)
     used_by = ((0,), (1,))
 
@@ -152,9 +147,7 @@ def exponents(x: Any, y: Any) -> Any:
 
 
 @public("nextafter", "The next number after input towards other, in their dtype.", numbers=False)
-class Nextafter(Op):
-    arity = 2
-    broadcasts = True
+class Nextafter(Binary):
     saves = (0, 1)
 
     @staticmethod
@@ -175,7 +168,7 @@ class Nextafter(Op):
 # ------------------------------------------------------------------------------------ nan_to_num
 
 
-class NanToNum(Op):
+class NanToNum(Elementwise):
     saves = (0,)
 
     @staticmethod

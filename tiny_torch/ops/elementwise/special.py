@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.common import public
+from tiny_torch.autograd.graph import run
+from tiny_torch.ops.common import Binary, Elementwise, public
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.ops.elementwise.unary import of_input
@@ -17,7 +17,7 @@ of_input(
     "1 - erf(x), accurate where that is small.",
     lambda grad, x: grad * ((x * x).neg().exp() * -TWO_OVER_ROOT_PI),
 )
-of_input(
+Erfinv = of_input(
     "erfinv",
     "The inverse of erf; NaN beyond 1.",
     lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI),
@@ -41,7 +41,7 @@ def i1_slope(x):
     return narrowed(run(Where, zero, 0.5, slope), x.dtype)
 
 
-class Polygamma(Op):
+class Polygamma(Elementwise):
     """The n-th derivative of digamma."""
 
     saves = (0,)
@@ -63,7 +63,7 @@ SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 9)
 
 
 @public("sinc", "sin(pi x) / (pi x); 1 at 0.")
-class Sinc(Op):
+class Sinc(Elementwise):
     saves = (0,)
 
     @staticmethod
@@ -83,7 +83,7 @@ class Sinc(Op):
         return grad * (run(Where, near, small * series, slope) * math.pi)
 
 
-class Logit(Op):
+class Logit(Elementwise):
     """ln(x / (1 - x)), x being kept within [eps, 1 - eps] if eps is not negative."""
 
     saves = (0,)
@@ -102,11 +102,9 @@ class Logit(Op):
 
 
 @public("logaddexp", "ln(e**input + e**other).", numbers=False, in_place=False)
-class Logaddexp(Op):
+class Logaddexp(Binary):
     """The gradient is shared by the two terms' parts in the sum."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1)
     power = "exp"
 
@@ -133,9 +131,7 @@ class Logaddexp2(Logaddexp):
 
 
 @public("xlogy", "input * ln(other); 0 where input is 0.", left=True)
-class Xlogy(Op):
-    arity = 2
-    broadcasts = True
+class Xlogy(Binary):
     saves = (0, 1)
 
     @staticmethod
@@ -152,7 +148,7 @@ class Xlogy(Op):
         return to_x, grad * x / y if needs[1] else None
 
 
-class Heaviside(Op):
+class Heaviside(Elementwise):
     arity = 2
 
     @staticmethod

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.ops.common import over, public, with_name, zero_gradient
+from tiny_torch.ops.common import Elementwise, over, public, with_name, zero_gradient
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 
 
 @public("neg", "Each element with its sign turned.")
-class Neg(Op):
+class Neg(Elementwise):
     @staticmethod
     def forward(x, out=None):
         return x.neg(out), ()
@@ -28,7 +28,7 @@ class Neg(Op):
 def of_nothing(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one alone."""
 
-    class OfNothing(Op):
+    class OfNothing(Elementwise):
         @staticmethod
         def forward(x, out=None):
             return getattr(x, name)(out), ()
@@ -44,7 +44,7 @@ def of_input(name: str, what: str, formula, record: str = "") -> Any:
     """A unary op whose gradient is a formula of the incoming one and of x."""
     record = record or name
 
-    class OfInput(Op):
+    class OfInput(Elementwise):
         saves = (0,)
 
         @staticmethod
@@ -61,7 +61,7 @@ def of_input(name: str, what: str, formula, record: str = "") -> Any:
 def of_output(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one and of the result."""
 
-    class OfOutput(Op):
+    class OfOutput(Elementwise):
         saves = (~0,)
 
         @staticmethod
@@ -83,6 +83,7 @@ Square = of_input(
     "Each element times itself.",
     lambda grad, x: grad * ((x**1 if hasattr(x, "array") else x) * 2),
 )
+Square.node_name = "PowBackward0"
 Log = of_input("log", "The natural logarithm.", lambda grad, x: grad / x)
 Log2 = of_input("log2", "The logarithm to base 2.", lambda grad, x: grad / (x * math.log(2)))
 Log10 = of_input("log10", "The logarithm to base 10.", lambda grad, x: grad / (x * math.log(10)))
@@ -125,8 +126,11 @@ Trunc = of_nothing("trunc", "Each element without its fraction.", zero_gradient)
 Round = of_nothing("round", "", zero_gradient)
 
 
-class RoundTo(Op):
+class RoundTo(Elementwise):
     """To so many decimals; a half dtype is rounded in float32, and once more at the end."""
+
+    node_name = "RoundBackward1"
+    aten = "round"
 
     @staticmethod
     def forward(x, decimals, out=None):
@@ -148,7 +152,7 @@ class RoundTo(Op):
         return zero_gradient(grad)
 
 
-class ReluBackward(Op):
+class ReluBackward(Elementwise):
     """The gradient passes where the result y is positive."""
 
     arity = 2
@@ -164,7 +168,7 @@ class ReluBackward(Op):
         return run(ReluBackward, grad, saved[0]), zero_gradient(grad) if needs[1] else None
 
 
-class Relu(Op):
+class Relu(Elementwise):
     saves = (~0,)
     overwrites = True
 
@@ -181,12 +185,13 @@ class Relu(Op):
         return run(ReluBackward, grad, y)
 
 
-class TanhBackward(Op):
+class TanhBackward(Elementwise):
     """grad (1 - y^2)"""
 
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0, 1))
+    words = "grad:grad_output y:output"
 
     @staticmethod
     def forward(grad, y):
@@ -200,7 +205,7 @@ class TanhBackward(Op):
 
 
 @public("tanh", "The hyperbolic tangent.")
-class Tanh(Op):
+class Tanh(Elementwise):
     saves = (~0,)
     overwrites = True
 
@@ -217,12 +222,13 @@ class Tanh(Op):
         return run(TanhBackward, grad, y)
 
 
-class SigmoidBackward(Op):
+class SigmoidBackward(Elementwise):
     """grad (1 - y) y"""
 
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0, 1))
+    words = "grad:grad_output y:output"
 
     @staticmethod
     def forward(grad, y):
@@ -236,7 +242,7 @@ class SigmoidBackward(Op):
 
 
 @public("sigmoid", "1 / (1 + exp(-x)).")
-class Sigmoid(Op):
+class Sigmoid(Elementwise):
     saves = (~0,)
     overwrites = True
 

@@ -89,10 +89,15 @@ class IndexPut(Op):
         return to_x, to_values
 
 
+def copy_name(saved, node):
+    return "FillBackward2" if saved[:1] == (None,) else "torch::autograd::CopyBackwards"
+
+
 class Copy(Op):
     """Other elements in x's place, broadcast and cast: nothing of x is left."""
 
     arity = 2
+    node_name: Any = copy_name
 
     @staticmethod
     def forward(x, source, out=None):
@@ -109,6 +114,8 @@ class Copy(Op):
 class CopyIntoView(Copy):
     """Copy through a view: CopySlices has zeros for its region anyway."""
 
+    aten = "copy"
+
     @staticmethod
     def backward(saved, grad, needs):
         return None, fitted(grad, *saved) if needs[1] else None
@@ -124,6 +131,9 @@ def once(x: Any) -> Any:
 class Fill(Copy):
     """One number everywhere, even in what is expanded."""
 
+    node_name = "FillBackward2"
+    cost = "read or write"
+
     @staticmethod
     def forward(x, number, out=None):
         (out if out.is_dense() or 0 not in out.strides else once(out)).copy_(number)
@@ -131,7 +141,7 @@ class Fill(Copy):
 
 
 class Zero(Fill):
-    pass
+    node_name = "ZeroBackward0"
 
 
 class Zeros(Op):

@@ -41,6 +41,8 @@ class Gather(Op):
 
 class FromGather(Spread):
     pick = Gather
+    node_name = "ScatterAddBackward0"
+    aten = "scatter_add"
 
     @staticmethod
     def add(total, x, index, shape, dim):

@@ -16,6 +16,7 @@ class MaskedSelect(Op):
 
     arity = 2
     saves = (1,)
+    words = "mask:mask"
 
     @staticmethod
     def forward(x, mask):
@@ -29,6 +30,7 @@ class MaskedSelect(Op):
 
 class FromMaskedSelect(Spread):
     pick = MaskedSelect
+    node_name = "MaskedScatterBackward0"
 
     @staticmethod
     def add(total, x, mask, shape):
@@ -40,6 +42,7 @@ class MaskedScatter(Op):
 
     arity = 3
     saves = (1,)
+    words = "mask:mask"
 
     @staticmethod
     def forward(x, mask, source, out=None):
@@ -66,6 +69,7 @@ class MaskedFill(Op):
 
     arity = 3
     saves = (1,)
+    words = "mask:mask"
 
     @staticmethod
     def forward(x, mask, value, out=None):
@@ -87,6 +91,10 @@ class MaskedFill(Op):
         if needs[2]:
             to_value = fitted(run(MaskedFill, grad, ~mask, 0), shape, dtype)
         return to_x, None, to_value
+
+    @staticmethod
+    def node_name(saved, node):
+        return f"MaskedFillBackward{int(len(saved) > 2 and saved[2] is not None)}"
 
 
 def spread(x: Any, mask: Any) -> Any:

@@ -13,6 +13,7 @@ class Select(Op):
     outputs = 2
     saves = (~1,)
     method = ""  # of arrays: method(dim, *arguments, out) answers the two
+    words = "result1:indices"
 
     @classmethod
     def forward(cls, x, dim, keepdim, *arguments, out=None):

@@ -30,6 +30,8 @@ class IndexSelect(Op):
 
 class FromIndexSelect(Spread):
     pick = IndexSelect
+    node_name = "IndexAddBackward0"
+    aten = "index_add"
 
     @staticmethod
     def add(total, x, index, shape, dim):
@@ -122,6 +124,7 @@ class Take(Op):
 
 class FromTake(Spread):
     pick = Take
+    node_name = "PutBackward0"
 
     @staticmethod
     def add(total, x, index, shape):

@@ -38,6 +38,7 @@ class MedianOfAll(Op):
     """Elements that equal the median share the gradient evenly."""
 
     saves = (0, ~0)
+    aten = "median"
 
     @staticmethod
     def forward(x, ignore_nan):

@@ -5,6 +5,8 @@ NaN equals nothing: each is an element of its own. There is no gradient.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tiny_torch.autograd.graph import Op
 
 
@@ -15,6 +17,7 @@ class Unique2(Op):
     """
 
     outputs = 3
+    aten: Any = "_unique2"
 
     @staticmethod
     def forward(x, consecutive, inverse, counts):
@@ -26,11 +29,13 @@ class Unique2(Op):
 
 
 class UniqueConsecutive(Unique2):
-    pass
+    aten = None
 
 
 class UniqueDim(Unique2):
     """The same for slices along a dim."""
+
+    aten = None
 
     @staticmethod
     def forward(x, consecutive, inverse, counts, dim):

@@ -36,6 +36,7 @@ class EuclideanDist(Op):
 
     arity = 2
     saves = (0, 1, ~0)
+    aten = "cdist"
 
     @staticmethod
     def forward(x, y):

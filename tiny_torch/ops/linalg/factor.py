@@ -50,6 +50,7 @@ class LinalgCholeskyEx(Op):
     """A = L L^T; of A only one triangle is read."""
 
     saves = (~0,)
+    words = "result:L"
 
     @staticmethod
     def forward(A, upper):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, TensorBase
@@ -29,12 +30,28 @@ def product(edge, a, b):
     return a @ b
 
 
+def product_name(saved, node):
+    ndims = tuple(map(len, saved[2:4])) if len(saved) > 3 else (2, 2)
+    if ndims == (1, 2):
+        return "SqueezeBackward4"
+    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm"}
+    return f"{names.get(ndims, 'UnsafeView')}Backward0"
+
+
+def product_function(x, y):
+    """The function that does the work, for operands of so many dims."""
+    return {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (3, 3): "bmm"}.get((x, y), "matmul")
+
+
 class Matmul(Op):
     """x @ y, leading dims broadcast; a 1-d operand is a row on the left, a column on the right."""
 
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0,))
+    node_name: Any = product_name
+    aten: Any = product_function
+    cost = "product"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -82,17 +99,35 @@ def unbroadcast(grad, shape):
 class Mm(Matmul):
     """A product of two matrices; these names are for the graph only."""
 
+    node_name = "MmBackward0"
+    aten = "mm"
+    words = "y:mat2"
+
 
 class Bmm(Matmul):
     """A product of two stacks of matrices."""
+
+    node_name = "BmmBackward0"
+    aten = "bmm"
+    words = "y:mat2"
 
 
 class Mv(Matmul):
     """A product of a matrix and a vector."""
 
+    node_name = "MvBackward0"
+    aten = "mv"
+    words = "y:vec"
+    cost = ""
+
 
 class Dot(Matmul):
     """A product of two vectors."""
+
+    node_name = "DotBackward0"
+    aten = "dot"
+    words = "y:tensor"
+    cost = ""
 
 
 class MatmulMv(Mv):
@@ -110,6 +145,7 @@ class Linear(Op):
     saves = (0, 1)
     keeps_data = (1,)
     used_by = ((1,), (0,))
+    cost = "linear"
 
     @staticmethod
     def forward(x, weight, bias):
@@ -126,6 +162,23 @@ class Linear(Op):
         if needs[2]:
             to_bias = flat.sum((0,), False)
         return to_x, to_weight, to_bias
+
+    @staticmethod
+    def node_name(saved, node):
+        x = saved[0] if saved else None
+        ndim = 2 if x is None else x.ndim
+        if node.edges[2] is not None:  # with a bias
+            return "AddmmBackward0" if ndim == 2 else "ViewBackward0"
+        return {1: "SqueezeBackward4", 2: "MmBackward0"}.get(ndim, "UnsafeViewBackward0")
+
+    @staticmethod
+    def words(node):
+        """Those of the product that PyTorch takes."""
+        return f"weight:mat2 x:{'self' if node.edges[2] is None else 'mat1'}"
+
+    @staticmethod
+    def show_saved(values, k):
+        return values[k].t() if k == 1 and values[k] is not None else values[k]
 
 
 BY_DIMS = {(1, 1): MatmulDot, (2, 1): MatmulMv, (2, 2): Mm}

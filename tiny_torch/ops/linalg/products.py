@@ -28,6 +28,8 @@ class Addmm(Op):
     used_by = ((2,), (1,))
 
     dims = 2, 2  # of a and b
+    words = "a:mat1 b:mat2"
+    cost = "sum of a product"
 
     @classmethod
     def forward(cls, x, a, b, beta, alpha, out=None):
@@ -67,18 +69,23 @@ class Addmv(Addmm):
     """x (n), a (n, m), b (m)"""
 
     dims = 2, 1
+    words = "a:mat b:vec"
+    cost = ""
 
 
 class Baddbmm(Addmm):
     """x (B, n, p), a (B, n, m), b (B, m, p)"""
 
     dims = 3, 3
+    words = "a:batch1 b:batch2"
 
 
 class Addbmm(Addmm):
     """x (n, p), a (B, n, m), b (B, m, p): the sum over B is one long product."""
 
     dims = 3, 3
+    words = "a:batch1 b:batch2"
+    cost = ""
 
     @staticmethod
     def product(a, b, out):

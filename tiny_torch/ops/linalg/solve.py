@@ -35,6 +35,7 @@ SLOGDET = without_nan(lambda A: tuple(map(np.asarray, np.linalg.slogdet(A))))
 
 class LinalgInvEx(Op):
     saves = (~0,)
+    words = "result:inverse"
 
     @staticmethod
     def forward(A):

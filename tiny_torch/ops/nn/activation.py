@@ -12,16 +12,16 @@ import math
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import over, zero_gradient
+from tiny_torch.ops.common import Binary, Elementwise, over, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Mul, Where
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-class Fused(Op):
+class Fused(Elementwise):
     """A function without settings: a record of ops.def each way, the second named ..._backward."""
 
     saves = (0,)
@@ -48,6 +48,8 @@ class Gelu(Fused, record="gelu", overwrites=True):
 
 class GeluTanh(Fused, record="gelu_tanh", overwrites=True):
     """Gelu by the approximation of Hendrycks & Gimpel."""
+
+    aten = "gelu"
 
     @staticmethod
     def composite(x):
@@ -76,7 +78,7 @@ class LogSigmoid(Fused, record="log_sigmoid"):
         return run(Where, x > 0, -small, x - small)
 
 
-class Softplus(Op):
+class Softplus(Elementwise):
     saves = (0,)
 
     @staticmethod
@@ -94,7 +96,7 @@ class Softplus(Op):
         return run(Where, linear, x, run(Where, linear, 0.0, scaled).exp().log1p() / beta)
 
 
-class LeakyRelu(Op):
+class LeakyRelu(Elementwise):
     saves = (0,)
     overwrites = True
 
@@ -113,6 +115,8 @@ class LeakyReluInPlace(LeakyRelu):
     """With a slope that is not negative the result says where x was positive: no copy of x."""
 
     saves = (~0,)
+    node_name = "LeakyReluBackward0"
+    aten = "leaky_relu"
 
     @staticmethod
     def forward(x, slope, out=None):
@@ -120,7 +124,7 @@ class LeakyReluInPlace(LeakyRelu):
         return y, (y, slope)
 
 
-class Gate(Op):
+class Gate(Elementwise):
     """A gradient, let through where x and the limits say: linear in it, so its own derivative."""
 
     arity = 2
@@ -143,7 +147,7 @@ class LeakyReluBackward(Gate):
     record = "leaky_relu_backward"
 
 
-class Elu(Op):
+class Elu(Elementwise):
     saves = (0,)
     overwrites = True
 
@@ -161,12 +165,14 @@ class Elu(Op):
 
 
 class Selu(Fused, record="selu"):
+    node_name = "EluBackward0"
+
     @staticmethod
     def composite(x):
         return SELU_SCALE * Elu.composite(x, SELU_ALPHA)
 
 
-class Celu(Op):
+class Celu(Elementwise):
     saves = (0,)
 
     @staticmethod
@@ -189,11 +195,12 @@ def exponential_unit(x, alpha, width):
     return run(Where, x >= 0, line, below)
 
 
-class Hardtanh(Op):
+class Hardtanh(Elementwise):
     """x limited to [low, high]; the gradient is 0 at the limits, unlike clamp's."""
 
     saves = (0,)
     overwrites = True
+    words = "low:min_val high:max_val"
 
     @staticmethod
     def forward(x, low, high, out=None):
@@ -210,6 +217,8 @@ class HardtanhInPlace(Hardtanh):
     """The result says where x was within the limits: no copy of x."""
 
     saves = (~0,)
+    node_name = "HardtanhBackward0"
+    aten = "hardtanh"
 
     @staticmethod
     def forward(x, low, high, out=None):
@@ -223,7 +232,7 @@ class HardtanhBackward(Gate):
     record = "hardtanh_backward"
 
 
-class Threshold(Op):
+class Threshold(Elementwise):
     """x where it is above the threshold (or NaN), a constant elsewhere."""
 
     saves = (0,)
@@ -241,7 +250,7 @@ class ThresholdBackward(Gate):
     record = "threshold_backward"
 
 
-class Hardshrink(Op):
+class Hardshrink(Elementwise):
     """0 where -edge <= x <= edge, x elsewhere."""
 
     saves = (0,)
@@ -273,12 +282,14 @@ class RreluWithNoise(Mul):
     """x slopes, the slopes being drawn where x <= 0 and 1 above."""
 
     piecewise = True
+    cost = "elementwise"
 
 
-class Glu(Op):
+class Glu(Elementwise):
     """The first half along a dim, times the sigmoid of the second."""
 
     saves = (0,)
+    cost = "read or write"
 
     @staticmethod
     def forward(x, dim):
@@ -306,14 +317,13 @@ def halves(x, dim):
     return x.slice(dim, 0, middle, 1), x.slice(dim, middle, 2 * middle, 1)
 
 
-class PreluKernel(Op):
+class PreluKernel(Binary):
     """leaky_relu whose slope is a tensor, with a gradient of its own."""
 
-    arity = 2
-    broadcasts = True
     saves = (0, 1)
     used_by = ((0, 1), (0,))
     piecewise = True
+    aten = "prelu"
 
     @staticmethod
     def forward(x, weight):

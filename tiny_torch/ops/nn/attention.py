@@ -17,6 +17,9 @@ class ScaledDotProductFlashAttentionForCpu(Op):
 
     arity = 4
     saves = (0, 1, 2, 3, ~0)
+    aten = "scaled_dot_product_attention"
+    words = "result:output"
+    cost = "attention"
 
     @staticmethod
     def forward(q, k, v, mask, causal, scale):

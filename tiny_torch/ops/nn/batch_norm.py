@@ -20,6 +20,9 @@ class NativeBatchNorm(Op):
     arity = 3
     saves = (0, 1, 2)
     overwrites = True
+    aten = "batch_norm"
+    words = "x:input"
+    cost = "lines"
 
     @staticmethod
     def forward(x, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -54,6 +57,8 @@ class NativeGroupNorm(NativeBatchNorm):
 
     With as many groups as channels it is instance norm, which may have running statistics.
     """
+
+    aten = "group_norm"
 
     @staticmethod
     def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):

@@ -26,6 +26,9 @@ class Convolution(Op):
     arity = 3
     saves = (0, 1)
     used_by = ((1,), (0,))
+    aten = "conv{spatial}d"
+    words = "x:input"
+    cost = "convolution"
 
     @staticmethod
     def forward(x, w, bias, settings, size=None, last=None):
@@ -53,6 +56,7 @@ class ConvolutionInput(Op):
     arity = 3
     saves = (0, 1)
     used_by = ((1,), (0,))
+    node_name = "ConvolutionBackwardBackward0"
 
     @staticmethod
     def forward(y, w, bias, size, settings, last):
@@ -72,6 +76,11 @@ class ConvolutionInput(Op):
 class ConvolutionTranspose(ConvolutionInput):
     """As called by a user: with the memory format that its arguments say."""
 
+    node_name = "ConvolutionBackward0"
+    aten = "conv_transpose{spatial}d"
+    words = "y:input"
+    cost = "transposed convolution"
+
     @staticmethod
     def forward(y, w, bias, size, settings):
         module = array_module(y.device)
@@ -87,6 +96,7 @@ class ConvolutionWeight(Op):
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0,))
+    node_name = "ConvolutionBackwardBackward0"
 
     @staticmethod
     def forward(x, y, taps, settings, last):

@@ -13,6 +13,12 @@ from tiny_torch.ops.nn.softmax import LogSoftmax
 NONE, MEAN, SUM = range(3)
 
 
+def nll_name(ndim: int, reduction: int) -> str:
+    if ndim <= 2:
+        return "NllLossBackward0"
+    return "ViewBackward0" if ndim != 4 and reduction == NONE else "NllLoss2DBackward0"
+
+
 class CrossEntropy(Op):
     """(logits, target, weight or None) -> the loss; `target` as nll_loss has it, or probabilities.
 
@@ -23,11 +29,14 @@ class CrossEntropy(Op):
     saves = (0, 1, 2)
     keeps_data = (0, 1, 2)
     overwrites = True  # the logits by their gradient: in a language model the largest array of all
+    aten = "cross_entropy_loss"
+    words = "x:logits"
+    cost = "loss"
 
     @staticmethod
     def forward(x, target, weight, *options):
         loss, stats = array_module(x.device).cross_entropy(x, target, weight, *options)
-        return loss, (x, target, weight, stats, *options)
+        return loss, (x.kept(), target, weight, stats, *options)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
@@ -65,6 +74,13 @@ class CrossEntropy(Op):
             loss = loss - smoothing / classes * weighted.sum(dim) * counted
         return reduced_by_weight(loss, factor, reduction)
 
+    @staticmethod
+    def node_name(saved, node):
+        _, reduction, _, smoothing = node.constants
+        if saved and saved[1].dtype.is_floating_point:
+            return "DivBackward1" if reduction == MEAN else "NegBackward0"
+        return "AddBackward0" if smoothing else nll_name(saved[0].ndim if saved else 2, reduction)
+
 
 class NllLoss(Op):
     """(log-probabilities, classes, weight or None) -> -weight[t] log_p[t], 0 where it is ignored.
@@ -75,6 +91,8 @@ class NllLoss(Op):
     arity = 3
     saves = (1, 2)
     piecewise = True
+    words = "log_p:self"
+    cost = "loss"
 
     @staticmethod
     def forward(log_p, target, weight, dim, reduction, ignore_index):
@@ -92,6 +110,10 @@ class NllLoss(Op):
         return reduced_by_weight(
             picked(log_p, target, weight, dim, ignore_index), factor, reduction
         )
+
+    @staticmethod
+    def node_name(saved, node):
+        return nll_name(len(saved[3]) if saved else 2, node.constants[1])
 
 
 class NllLossBackward(Op):

@@ -27,6 +27,8 @@ class Embedding(Op):
 
     arity = 2
     saves = (1,)
+    words = "index:indices padding:padding_idx"
+    cost = "embedding"
 
     @staticmethod
     def forward(table, index, padding, by_frequency):

@@ -11,6 +11,8 @@ from tiny_torch.base.devices import array_module
 class Im2Col(Op):
     """(N, C, H, W) -> (N, C * taps, windows)"""
 
+    aten = "im2col"
+
     @staticmethod
     def forward(x, windows):
         module = array_module(x.device)
@@ -25,6 +27,8 @@ class Im2Col(Op):
 
 class Col2Im(Op):
     """(N, C * taps, windows) -> (N, C, *size), where columns that show a pixel add up."""
+
+    aten = "col2im"
 
     @staticmethod
     def forward(x, size, windows):

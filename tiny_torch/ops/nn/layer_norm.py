@@ -34,6 +34,9 @@ class NativeLayerNorm(Op):
     saves = (0, 1, 2)
     overwrites = True
     centered = True
+    aten = "layer_norm"
+    words = "x:input"
+    cost = "lines"
 
     @classmethod
     def forward(cls, x, weight, bias, dims, eps):
@@ -57,6 +60,9 @@ class NativeLayerNorm(Op):
 
 class RmsNorm(NativeLayerNorm):
     centered = False
+    node_name = "MulBackward0"
+    aten = "rms_norm"
+    words = ""
 
 
 def like(grad: Any, weight: Any, needed: bool) -> Any:

@@ -62,6 +62,8 @@ class Distance(Loss):
 
 
 class MseLoss(Distance, record="mse_loss"):
+    cost = "loss"
+
     @staticmethod
     def composite(x, target, reduction):
         distance = x - target
@@ -93,6 +95,11 @@ class L1Loss(AbsoluteError):
         if hasattr(grad, "array"):
             return grad * distance.sign()
         return grad.l1_loss_backward(distance, 0.0)
+
+    @staticmethod
+    def node_name(saved, node):
+        names = {"mean": "MeanBackward0", "sum": "SumBackward0"}
+        return names.get(node.constants[0], "AbsBackward0")
 
 
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):

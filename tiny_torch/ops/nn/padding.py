@@ -69,6 +69,12 @@ class PadFromInput(Op):
     def backward(saved, grad, needs):
         return run(PadFromInputTransposed, grad, *saved)
 
+    @staticmethod
+    def node_name(saved, node):
+        kind, plan, _ = node.constants
+        name = ("ReflectionPad", "ReplicationPad", None)[kind]
+        return f"{name}{len(plan[0])}DBackward0" if name else "torch::autograd::CopySlices"
+
 
 class PadCircular(PadFromInput):
     """In PyTorch it is made of views and copies."""

@@ -6,6 +6,8 @@ adaptive. `last` says whether channels come last in memory.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
 
@@ -18,10 +20,27 @@ def kernels(x, dims: int, keeps_last: bool = True) -> tuple:
     return module, keeps_last and x.ndim == dims + 2 and module.looks_channels_last(x)
 
 
+def by_sizes(kind: str, suffix: str = "") -> Any:
+    """`node_name`; PyTorch adds a dim of size 1 to a single one, and takes it away."""
+
+    def node_name(saved, node):
+        size, settings = node.constants
+        if len(size) == 1:
+            return "SqueezeBackward1"
+        if not settings[0]:
+            return f"Adaptive{kind}Pool{len(size)}DBackward0"
+        return f"{kind}Pool{len(size)}D{suffix}Backward0"
+
+    return node_name
+
+
 class MaxPool(Op):
     """x -> y. Kept is which tap of its window each is: a byte."""
 
     piecewise = True
+    node_name = by_sizes("Max", "WithIndices")
+    aten = "max_pool{second}d"
+    cost = "pool"
 
     @staticmethod
     def forward(x, size, windows):
@@ -88,6 +107,9 @@ class AvgPool(Op):
 
     once = True
     piecewise = True
+    node_name = by_sizes("Avg")
+    aten = "avg_pool{second}d"
+    cost = "pool"
 
     @staticmethod
     def forward(x, size, settings):
@@ -102,6 +124,8 @@ class AvgPool(Op):
 
 class AdaptiveAvgPool(AvgPool):
     """Windows that follow from the sizes."""
+
+    aten = "adaptive_avg_pool{second}d"
 
 
 class AvgPoolOfAll(AdaptiveAvgPool):

@@ -27,6 +27,13 @@ class Interpolate(Op):
     def backward(saved, grad, needs):
         return run(InterpolateTransposed, grad, *saved)
 
+    @staticmethod
+    def node_name(saved, node):
+        size, (kind, _, antialias, *_) = node.constants
+        linear = ("Linear", "Bilinear", "Trilinear")[len(size) - 1]
+        name = ("Nearest", "NearestExact", linear, "Bicubic", "Lanczos")[kind]
+        return f"Upsample{name}{len(size)}D{'Aa' if antialias else ''}Backward0"
+
 
 class InterpolateTransposed(Op):
     """The gradient of y -> that of x, of sizes `size`; laid out as y's is, as PyTorch has it."""

@@ -14,6 +14,7 @@ from tiny_torch.tensor import Tensor
 class Softmax(Op):
     saves = (~0,)
     overwrites = True
+    cost = "lines"
 
     @staticmethod
     def forward(x, dim, out=None):
@@ -56,6 +57,7 @@ class SoftmaxBackward(Op):
 class LogSoftmax(Op):
     saves = (~0,)
     overwrites = True
+    cost = "lines"
 
     @staticmethod
     def forward(x, dim, out=None):

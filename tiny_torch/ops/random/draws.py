@@ -20,6 +20,8 @@ def on_cpu(function: str, *arrays: Any) -> None:
 class Draw(Op):
     """A sampler's draws in place of x."""
 
+    draws = True
+
     @staticmethod
     def forward(x, sampler, core, *numbers, out):
         sampler(out, core, *numbers)

@@ -13,6 +13,8 @@ from tiny_torch.ops.shape.join import broadcast_shapes
 class Drawn(Op):
     """Draws that do not move with their parameters: every gradient is 0."""
 
+    draws = True
+
     @staticmethod
     def backward(saved, grad, needs):
         zeros = tuple([grad.new_full(grad.shape, 0) if need else None for need in needs])
@@ -43,6 +45,7 @@ class StandardGamma(Op):
     """Gamma draws of rate 1. How a draw moves with alpha: src/cpu/random/gamma.cpp."""
 
     saves = (0, ~0)
+    draws = True
 
     @staticmethod
     def forward(alpha, core):
@@ -69,6 +72,7 @@ class Dirichlet(Op):
     """Gamma draws over their sum. If one part grows by d, the others shrink in proportion."""
 
     saves = (0, ~0)
+    draws = True
 
     @staticmethod
     def forward(alpha, core):
@@ -97,6 +101,8 @@ class DirichletGrad(Op):
 class Normal1(Drawn):
     """Draws from a tensor of means and one deviation."""
 
+    node_name = "NormalBackward1"
+
     @staticmethod
     def forward(mean, std, core, out):
         result = array_module(mean.device).empty(mean.shape, mean.dtype) if out is None else out
@@ -107,6 +113,8 @@ class Normal1(Drawn):
 
 class Normal2(Drawn):
     """Draws from one mean and a tensor of deviations."""
+
+    node_name = "NormalBackward2"
 
     @staticmethod
     def forward(std, mean, core, out):
@@ -122,6 +130,7 @@ class Normal3(Drawn):
 
     arity = 2
     broadcasts = True
+    node_name = "NormalBackward3"
 
     @staticmethod
     def forward(mean, std, core, out):

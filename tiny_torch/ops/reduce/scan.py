@@ -14,6 +14,8 @@ from tiny_torch.ops.index.selection import Select
 
 
 class Cumsum(Op):
+    cost = "copy"
+
     @staticmethod
     def forward(x, dim, dtype=None, reverse=False, out=None):
         return written(x.cumsum(dim, dtype, reverse, out), out), (dim, reverse)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.ops.common import by_dims
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.index.selection import SelectOne
@@ -25,6 +26,9 @@ def count(shape, dims) -> int:
 
 
 class Sum(Op):
+    node_name = by_dims("Sum")
+    cost = "read or write"
+
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):
         return x.sum(dims, keepdim, dtype, out), (x.shape, dims, keepdim, x.dtype)
@@ -37,6 +41,9 @@ class Sum(Op):
 
 
 class Mean(Op):
+    node_name = by_dims("Mean")
+    cost = "read or write"
+
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):
         return x.mean(dims, keepdim, dtype, out), (x.shape, dims, keepdim, x.dtype)
@@ -52,6 +59,7 @@ class Prod(Op):
     """The gradient of each element is the product of the others."""
 
     saves = (0, ~0)
+    node_name = by_dims("Prod")
 
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):
@@ -117,6 +125,9 @@ def share_evenly(at, x, grad):
 class MaxOfAll(Amax):
     """amax over all dims. Its gradient, unlike that, goes to NaNs where there are any."""
 
+    node_name = "MaxBackward1"
+    aten = "max"
+
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved[:2]
@@ -125,6 +136,8 @@ class MaxOfAll(Amax):
 
 class MinOfAll(MaxOfAll):
     name = "amin"
+    node_name = "MinBackward1"
+    aten = "min"
 
 
 class Any_(Op):

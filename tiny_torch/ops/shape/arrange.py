@@ -31,6 +31,8 @@ class Repeat(Op):
 
 
 class Flip(Op):
+    words = "dims:dims"
+
     @staticmethod
     def forward(x, dims):
         return x.flip(dims), (dims,)
@@ -41,6 +43,8 @@ class Flip(Op):
 
 
 class Roll(Op):
+    words = "dims:dims"
+
     @staticmethod
     def forward(x, shifts, dims):
         return x.roll(shifts, dims), (shifts, dims)

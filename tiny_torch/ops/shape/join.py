@@ -12,6 +12,8 @@ from tiny_torch.ops.shape.views import Part
 
 
 class Cat(Op):
+    cost = "join"
+
     @staticmethod
     def forward(*arguments, out=None):
         *arrays, dim = arguments
@@ -35,6 +37,8 @@ class Cat(Op):
 
 
 class Stack(Op):
+    cost = "join"
+
     @staticmethod
     def forward(*arguments, out=None):
         *arrays, dim = arguments

@@ -101,7 +101,12 @@ class Diagonal(Part):
 
 
 class Squeeze(Part):
-    pass
+    @staticmethod
+    def node_name(saved, node):
+        ((_, (dims,)),) = node.constants[0]
+        return (
+            f"SqueezeBackward{int(len(dims) == 1)}"  # which squeeze() of one dim of size 1 is, too
+        )
 
 
 class Unsqueeze(Part):
@@ -120,6 +125,9 @@ class View(Op):
 
 class Reshape(Op):
     """A copy in another shape, where no view can show it."""
+
+    node_name = "UnsafeViewBackward0"
+    cost = "copy"
 
     @staticmethod
     def forward(x, shape):
@@ -145,6 +153,8 @@ class T(Transpose):
 
 
 class Permute(Op):
+    words = "dims:dims"
+
     @staticmethod
     def forward(x, dims):
         return x.permute(dims), (dims,)

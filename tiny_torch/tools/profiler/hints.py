@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.autograd._profiler.flops import is_tensor, shape
+from tiny_torch.autograd._profiler.costs import is_tensor, shape
 from tiny_torch.autograd._profiler.table import format_memory, format_time
 from tiny_torch.autograd.record import MATMULS, PRODUCTS
 from tiny_torch.tools.profiler.peak import ACTIVATIONS, Peak
@@ -56,7 +56,7 @@ def embedding_gradients(totals: Totals, peak: Peak) -> Hint | None:
     """A step that uses few rows of a large table writes and updates all of them."""
     nodes = [
         call for call in totals.calls
-        if call.op == "Embedding" and call.phase == BACKWARDS
+        if call.cost == "embedding" and call.phase == BACKWARDS
         and 2 * elements(call.arguments[1]) <= shape(call.arguments[0])[0]
     ]  # fmt: skip
     share = totals.share(nodes)
@@ -75,7 +75,7 @@ def embedding_gradients(totals: Totals, peak: Peak) -> Hint | None:
 
 
 def short_ops(totals: Totals, peak: Peak) -> Hint | None:
-    ops = [call for call in totals.calls if call.op]
+    ops = [call for call in totals.calls if call.is_op]
     short = [call for call in ops if call.own < SHORT]
     share = totals.share(short, around=True)
     if share < LEAST["small"] or len(short) < MANY:
@@ -92,7 +92,7 @@ def thin_products(totals: Totals, peak: Peak) -> Hint | None:
     """A side of a few rows or columns fills no tile and uses each number once."""
     groups: dict[tuple, list[Call]] = defaultdict(list)
     for call in totals.calls:
-        if call.op in MATMULS:
+        if call.cost in MATMULS:
             groups[sides_of(call)].append(call)
     slow = []
     for sides, calls in groups.items():
@@ -149,7 +149,7 @@ def filled_gradients(totals: Totals, peak: Peak) -> Hint | None:
 
 
 def double_precision(totals: Totals, peak: Peak) -> Hint | None:
-    calls = [call for call in totals.calls if call.op and first_dtype(call) is torch.float64]
+    calls = [call for call in totals.calls if call.is_op and first_dtype(call) is torch.float64]
     share = totals.share(calls)
     if share < LEAST["float64"]:
         return None
@@ -188,7 +188,7 @@ def activations(totals: Totals, peak: Peak) -> Hint | None:
 
 def half_products(totals: Totals, peak: Peak) -> Hint | None:
     """Where the processor multiplies bfloat16, and nobody has asked for it."""
-    calls = [call for call in totals.calls if call.op in PRODUCTS]
+    calls = [call for call in totals.calls if call.cost in PRODUCTS]
     plain = [call for call in calls if first_dtype(call) is torch.float32]
     found = sum_of(plain)
     share = found.own / totals.wall
@@ -244,10 +244,11 @@ def sum_of(calls: Iterable[Call]) -> Sum:
 
 def sides_of(call: Call) -> tuple[int, int, int]:
     """(M, K, N) of a product, in backward that of its forward."""
-    x, y = [shape(argument) for argument in call.arguments[MATMULS[call.op]]]
+    factors = call.arguments[MATMULS[call.cost]]
+    x, y = map(shape, factors)
     k = x[-1] if x else 0  # a call that is refused
-    n = (y[0] if call.op == "Linear" else y[-1]) if len(y) > 1 else 1
-    return elements(call.arguments[MATMULS[call.op]][0]) // k if k else 0, k, n
+    n = (y[0] if call.cost == "linear" else y[-1]) if len(y) > 1 else 1
+    return elements(factors[0]) // k if k else 0, k, n
 
 
 def mostly_in(calls: list[Call]) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from tiny_torch.autograd._profiler.costs import (
+    bytes_of,
+    bytes_of_backward,
+    flops_of,
+    flops_of_backward,
+)
 from tiny_torch.autograd._profiler.events import Recording, Row, events_of
-from tiny_torch.autograd._profiler.flops import flops_of, flops_of_backward
-from tiny_torch.autograd._profiler.traffic import bytes_of, bytes_of_backward
 from tiny_torch.autograd.profiler_util import FunctionEvent
 from tiny_torch.autograd.record import BACKWARD, MODULE, RANGE
 from tiny_torch.tools.profiler.limits import Limits
@@ -37,9 +41,14 @@ class Call(NamedTuple):
     event: FunctionEvent
 
     @property
-    def op(self) -> str:
-        """The name of the class of its op; "" of modules, blocks and a user's Functions."""
-        return self.what.__name__ if isinstance(self.what, type) else ""
+    def is_op(self) -> bool:
+        """False of modules, blocks and a user's Functions."""
+        return isinstance(self.what, type)
+
+    @property
+    def cost(self) -> str:
+        """What its op says of its work."""
+        return self.what.cost if self.is_op else ""
 
     @property
     def accumulates(self) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.autograd._profiler.costs import flops_of
 from tiny_torch.autograd._profiler.events import Row
-from tiny_torch.autograd._profiler.flops import flops_of
-from tiny_torch.autograd._profiler.names import name_of_op
 from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.record import BACKWARD, IN_PLACE, OUT, RANGE
 from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.utils.explaining import places
@@ -136,7 +136,9 @@ class Steps:
     def step(self, timed: Timed) -> Step:
         row, note = timed.row, timed.row.arguments
         noted = note if isinstance(note, Note) else None
-        title = row.what if isinstance(row.what, str) else name_of_op(row.what, row.form, row.hint)
+        title = row.what
+        if not isinstance(title, str):
+            title = aten_name(title, row.form == IN_PLACE, row.hint)
         step = Step(title, noted.path if noted else [])
         self.count += 1
         step.number, step.note = self.count, noted

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from tiny_torch.autograd.function import UserOp
 from tiny_torch.autograd.graph import FREED, Node
 from tiny_torch.autograd.hooks import RETAIN
-from tiny_torch.autograd.names import NAMES
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.autograd.writes import AsStrided, CopySlices
 from tiny_torch.nn.modules._backward_gates import _Gate
 from tiny_torch.ops.shape.split import Pieces, Rows
-from tiny_torch.ops.shape.views import Expand, Part, Permute, Transpose, Unfold, View
+from tiny_torch.ops.shape.views import (
+    Expand,
+    Part,
+    Permute,
+    Reshape,
+    Squeeze,
+    Transpose,
+    Unfold,
+    View,
+)
 from tiny_torch.utils.checkpoint.region import Region
 from tiny_torch.utils.viz.facts import Facts, Kind, Leaf, Operation, Saved, Source, counted
 
 VIEWS = (Part, View, Transpose, Permute, Expand, Unfold, Pieces, Rows, AsStrided)
-LAST_STEPS = ("View", "UnsafeView", "Squeeze", "Div", "Neg", "Add", "Mul")
+LAST_STEPS = re.compile("View|UnsafeView|Squeeze|Div|Neg|Add|Mul")  # of PyTorch's nodes
 Edge = tuple[Any, int]
 
 
@@ -53,8 +62,9 @@ def written_by(node: Node) -> Node:
 def stands_for_several(node: Node) -> bool:
     """Whether its name says little: an op of ours has that of the last of PyTorch's nodes."""
     last = node.name().rpartition("::")[2].partition("Backward")[0]
-    ours = getattr(node.op, "__name__", "")
-    return last in LAST_STEPS and ours in NAMES and ours not in ("Reshape", last)
+    if isinstance(node.op, UserOp) or not LAST_STEPS.fullmatch(last):
+        return False
+    return node.op.node_name is not None and node.op not in (Reshape, Squeeze)
 
 
 def is_gate(node: Node) -> bool:

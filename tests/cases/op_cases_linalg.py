@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from op_cases import FLOATS, INTEGERS, Case
+from cases.op_cases import FLOATS, INTEGERS, Case
 
 NUMBERS = INTEGERS + FLOATS
 

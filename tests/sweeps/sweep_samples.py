@@ -25,19 +25,17 @@ import sys
 import types
 import unittest
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from all_cases import CASES
-from op_cases import LAYOUTS, SHAPES, numbers
-from sweep_cases import EXPRESSIONS, OPINFO_NAMES, PREPARE, TENSORS
-from sweep_compare import DTYPES, Sample, is_tensor
+from cases.all_cases import CASES
+from cases.op_cases import LAYOUTS, SHAPES, numbers
 from torch.utils import _pytree
 
-for path in Path(__file__).parent.glob("sweep_cases_*.py"):
-    importlib.import_module(path.stem)  # which adds to EXPRESSIONS
+from sweeps.sweep_cases import EXPRESSIONS, OPINFO_NAMES, PREPARE, TENSORS
+from sweeps.sweep_compare import DTYPES, Sample, is_tensor
+
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 MAIN = ("float32", "int64", "bool")  # tried in every layout
 LIMIT = 12  # samples of one kind, dtype and layout

@@ -1,7 +1,7 @@
 """Cases of sampled functions and of the reductions that are made of others."""
 
 import numpy as np
-from op_cases import FLOATS, HALVES, INTEGERS, Case, record
+from cases.op_cases import FLOATS, HALVES, INTEGERS, Case, record
 
 REALS = HALVES + FLOATS
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from op_cases import FLOATS, HALVES, INTEGERS, SHAPE, Case
+from cases.op_cases import FLOATS, HALVES, INTEGERS, SHAPE, Case
 
 from tiny_torch.base.reference import activation as formulas
 from tiny_torch.base.reference import losses

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 -- a sample is one string
 
-from sweep_cases import of
+from sweeps.sweep_cases import of
 
 WITH = 'with {}("cpu"{}):\n    R = {}\nR'
 PRODUCTS = (

@@ -3,7 +3,7 @@
 import operator
 
 import numpy as np
-from op_cases import DTYPES, FLOATS, HALVES, INTEGERS, SHAPE, Case, record
+from cases.op_cases import DTYPES, FLOATS, HALVES, INTEGERS, SHAPE, Case, record
 
 from tiny_torch.base.reference import special
 

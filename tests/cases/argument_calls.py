@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import importlib
 import inspect
 import io
 import math
@@ -16,17 +15,13 @@ import operator
 import pickle
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from random_calls_cases import CALLS
-from sweep_cases import EXPRESSIONS, TENSORS
+from programs.random_calls_cases import CALLS
+from sweeps.sweep_cases import EXPRESSIONS, TENSORS
 
 import tiny_torch
-
-for path in sorted(Path(__file__).parent.glob("sweep_cases_*.py")):
-    importlib.import_module(path.stem)  # which adds to EXPRESSIONS
 
 # Their effects outlive a call, their values are drawn, or they run what they are given.
 EXCLUDED = (

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 -- a sample is one string
 
-from sweep_cases import of
+from sweeps.sweep_cases import of
 
 for name in ("relu_", "celu_", "selu_", "rrelu_", "sigmoid_", "exp_", "zero_", "detach_"):
     of(name, "torch.NAME(x), x", "torch.NAME(s)", "torch.NAME(e)", "torch.NAME(3)", "torch.NAME()", "torch.NAME(x, 1, 2, 3, 4, 5)", "torch.NAME(input=x * 1)")  # fmt: skip

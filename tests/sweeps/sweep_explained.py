@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import sweep_explained_training as training
+from sweeps import sweep_explained_training as training
 
 EXPLAINED: list[tuple[str, str, str, str]] = [
     (

@@ -10,17 +10,15 @@ so far. random_programs.py runs them.
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import math
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from api_names import NAMESPACES
-from random_calls_cases import RECIPES
-from random_values import (
+from cases.api_names import NAMESPACES
+from programs.random_calls_cases import RECIPES
+from programs.random_values import (
     CHOICES,
     DTYPES,
     FLOATS,
@@ -30,12 +28,9 @@ from random_values import (
     LargeArguments,
     Values,
 )
-from sweep_cases import EXPRESSIONS, PREPARE, TENSORS
+from sweeps.sweep_cases import EXPRESSIONS, PREPARE, TENSORS
 
 import tiny_torch
-
-for path in sorted(Path(__file__).parent.glob("sweep_cases_*.py")):
-    importlib.import_module(path.stem)  # which adds to EXPRESSIONS
 
 # In front of every program.
 HEADER = """\

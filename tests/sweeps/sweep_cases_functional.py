@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 -- a sample is one string
 
-from sweep_cases import of
+from sweeps.sweep_cases import of
 
 for name in ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "hardtanh_", "rrelu_"):
     of(

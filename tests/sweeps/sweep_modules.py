@@ -16,9 +16,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from sweep_compare import Sample
-from sweep_samples import FLOATING, LIMIT, brief, no_expecttest, other_layouts, translated, usable
 from torch.utils import _pytree
+
+from sweeps.sweep_compare import Sample
+from sweeps.sweep_samples import (
+    FLOATING,
+    LIMIT,
+    brief,
+    no_expecttest,
+    other_layouts,
+    translated,
+    usable,
+)
 
 
 @functools.cache

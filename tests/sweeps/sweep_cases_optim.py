@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 -- a sample is one string
 
-from sweep_cases import PREPARE, of
+from sweeps.sweep_cases import PREPARE, of
 
 # Three parameters, of which one is in a group of its own; TRAIN makes some steps.
 OPTIM = """

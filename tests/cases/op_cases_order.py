@@ -1,6 +1,6 @@
 """Op cases of scans and of what orders elements: test_ops.py runs them."""
 
-from op_cases import FLOATS, NUMBERS, ROWS, SHAPE, Case
+from cases.op_cases import FLOATS, NUMBERS, ROWS, SHAPE, Case
 
 DIM = {"last": -1, "middle": 1, "first": 0, "outside": 3}
 LONG = [

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 -- a sample is one string
 
-from sweep_cases import of
+from sweeps.sweep_cases import of
 
 # q is floating, of x's values, so that every dtype has gradients; f needs its intermediate values.
 CHECKPOINT = """

@@ -16,7 +16,7 @@ TYPES = {name: getattr(_core, name) for name in DTYPES}
 MiB = 2**20
 
 # Every record of ops.def: {name: (kind, domain of its arguments)}.
-OPS_DEF = (Path(__file__).parents[1] / "src/core/ops.def").read_text()
+OPS_DEF = (Path(__file__).parents[2] / "src/core/ops.def").read_text()
 OPS = {
     name: (
         kind,

@@ -1,0 +1,111 @@
+"""What a user sees of nodes: their names, hooks and `_saved_*`; attached to Node and graph.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.autograd import graph
+from tiny_torch.autograd.graph import GradientEdge, Node, edge_of
+from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
+from tiny_torch.autograd.multi_grad import register_multi_grad_hook
+from tiny_torch.autograd.names import name_of
+from tiny_torch.autograd.saved import save_on_cpu, saved_tensors_hooks
+from tiny_torch.autograd.saved_values import properties_of
+from tiny_torch.base.docstrings import extend
+from tiny_torch.tensor import Tensor
+
+
+class NodeSurface:
+    """Node's part for users."""
+
+    name = name_of
+    op: Any
+    edges: tuple
+    _metadata: dict
+
+    @property
+    def metadata(self) -> dict:
+        """Whatever belongs to this node: anomaly detection's notes, or a user's own."""
+        if not hasattr(self, "_metadata"):
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def next_functions(self) -> tuple:
+        """(node, output number) per input; (None, 0) for one that has no gradient."""
+        return tuple([(None, 0) if edge is None else shown_edge(edge) for edge in self.edges])
+
+    def register_hook(self, function: Any) -> Any:
+        """Calls ``function(grad_inputs, grad_outputs)`` after backward of this node."""
+        return add_to_node(self, 0, After(function))
+
+    def register_prehook(self, function: Any) -> Any:
+        """Calls ``function(grad_outputs)`` before backward of this node."""
+        return add_to_node(self, 0, Before(function))
+
+    # These belong to the ctx of a user's Function, which in PyTorch is the node itself. (A
+    # __getattr__ that passed all of it on would make every access to a slot a third slower.)
+    @property
+    def saved_tensors(self) -> tuple:
+        return self.op.ctx.saved_tensors
+
+    @property
+    def needs_input_grad(self) -> tuple:
+        return self.op.ctx.needs_input_grad
+
+    def __repr__(self) -> str:
+        module = "torch.autograd.function." if hasattr(self.op, "ctx") else ""
+        return f"<{module}{name_of(self)} object at {id(self):#x}>"
+
+
+extend(Node, NodeSurface)
+
+# A node that a user looks at gets a type of PyTorch's name, such as MulBackward0, for the sake of
+# tools that draw graphs; it has the `_saved_*` of its op. So what is no leaf is asked as
+# isinstance(edge[0], Node), never by type().
+NAMED: dict[tuple, type] = {}
+
+
+def of_shown_type(node: Node) -> Node:
+    """The node, of the type that has its name."""
+    if type(node) is not Node:
+        return node
+    name = name_of(node).rpartition("::")[2]
+    op = node.op if isinstance(node.op, type) else None
+    key = name, op, node.is_freed()
+    kind = NAMED.get(key)
+    if kind is None:
+        namespace = {"__slots__": (), "__module__": Node.__module__, **properties_of(node)}
+        kind = NAMED[key] = type(name, (Node,), namespace)
+    node.__class__ = kind
+    return node
+
+
+def shown_edge(edge: tuple) -> tuple:
+    """(node, output number) of an edge, where a leaf's node is one in name only."""
+    target, number = edge
+    return of_shown_type(target) if isinstance(target, Node) else AccumulateGrad(target), number
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The edge of a tensor that requires grad; RuntimeError for another.
+
+    https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.get_gradient_edge
+    """
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not "
+                           "require gradients")  # fmt: skip
+    return GradientEdge(*shown_edge(edge))
+
+
+def grad_fn(self: Tensor) -> Any:
+    """The node that made it, None for a leaf."""
+    edge = edge_of(self)
+    return None if edge is None or edge[0] is self else of_shown_type(edge[0])
+
+
+for _public in (get_gradient_edge, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks):
+    setattr(graph, _public.__name__, _public)
+METHODS = {"grad_fn": property(grad_fn)}
+FUNCTIONS: dict[str, Any] = {}
