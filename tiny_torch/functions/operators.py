@@ -5,7 +5,7 @@ Here are those of arithmetic; comparisons.py has the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def all_forms(operators: dict[str, type[Op]]) -> dict[str, Callable]:
+def all_forms(operators: Mapping[str, type[Op]]) -> dict[str, Callable]:
     """``+``, its form with the operands swapped, and ``+=``, of each."""
     return {
         **{f"__{name}__": operator(op) for name, op in operators.items()},

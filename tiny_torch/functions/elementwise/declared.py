@@ -13,6 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
+from tiny_torch.functions.public import FUNCTIONS, METHODS
 from tiny_torch.ops.common import forgetful
 from tiny_torch.ops.elementwise import DECLARED
 from tiny_torch.tensor import Tensor, wrap
@@ -78,8 +79,6 @@ def inplace(op: type[Op], tensors_of: str = "") -> Callable[..., Tensor]:
     return unary if op.arity == 1 else binary_of_tensors if tensors_of else binary
 
 
-FUNCTIONS: dict[str, Callable] = {}
-METHODS: dict[str, Callable] = {}
 for _name, (_op, _what, _numbers, _left, _in_place) in DECLARED.items():
     function = unary(_name, _op) if _op.arity == 1 else binary(_name, _op, _numbers, _left)
     function.__name__ = function.__qualname__ = _name
