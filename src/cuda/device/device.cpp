@@ -19,6 +19,7 @@
 #include "cuda/device/streams.h"
 #include "cuda/infra/blocking.h"
 #include "cuda/infra/tables.h"
+#include "cuda/reduce/reduce.h"
 
 namespace tt::cuda {
 
@@ -38,13 +39,12 @@ const char* device_name() {
 
 const Backend& backend() {
   static const ElementwiseTable elementwise = elementwise_table();
-  static const ReduceTable reduce = reduce_table();
   static const Backend all = [] {
     Backend tables;
     tables.name = device_name();
     tables.instruction_set = kInstructionSet;
     tables.elementwise = &elementwise;
-    tables.reduce = &reduce;
+    tables.reduce = &reductions();
     tables.arrange = &arrange_table;
     tables.attention = &attention_table;
     tables.batch_norm = &batch_norm_table;
@@ -300,6 +300,11 @@ const Device* make(const Device&) {
 }
 
 }  // namespace
+
+const ReduceTable& reductions() {
+  static const ReduceTable table = reduce_table();
+  return table;
+}
 
 void* allocate_scratch(size_t bytes) { return Allocator::instance().allocate(bytes); }
 void release_scratch(void* block, size_t) { Allocator::instance().release(block); }
