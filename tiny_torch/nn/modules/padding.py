@@ -26,7 +26,7 @@ class _Pad(Module):
     def __init_subclass__(cls, dims: int = 0, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if dims:
-            cls._dims, cls.__doc__ = dims, in_dims(cls.__base__.__doc__, dims)
+            cls._dims, cls.__doc__ = dims, in_dims(cls.__base__.__doc__ or "", dims)
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
