@@ -63,6 +63,7 @@ class Op:
     # Its gradient depends in steps on the first input. Recorded, that gradient has one of zeros for
     # the input, as PyTorch's has, and not none.
     piecewise = False
+    transposes = False  # its gradient is a transposed view: a product may as well be its transpose
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
     # ---- the sheet: what others ask of an op ---------------------------------------------------

@@ -15,7 +15,7 @@ from tiny_torch.base.docstrings import copy_as
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.compat.refusals import NUMPY
-from tiny_torch.functions import aliases, memory, operators, printing, storage
+from tiny_torch.functions import aliases, comparisons, memory, operators, printing, storage
 from tiny_torch.functions.creation import dlpack, from_data, ranges, windows
 from tiny_torch.functions.creation import fill as creation
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
@@ -43,6 +43,7 @@ MODULES: tuple[ModuleType, ...] = (
     blocks,
     brackets,
     cast,
+    comparisons,
     conv,
     creation,
     declared,

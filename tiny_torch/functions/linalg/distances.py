@@ -111,18 +111,21 @@ def cov(
     freedom = total - correction
     if aweights is not None and correction != 0:
         freedom = total - correction * (weights * aweights).sum() / total
-    if not float(freedom) > 0:
+    positive = float(freedom) > 0
+    if not positive:
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
             "of observations.",
             UserWarning,
             stacklevel=2,
         )
-        freedom = freedom * 0
     weighted = x if weights is None else x * weights
-    centred = x - (weighted.sum(1) / total).unsqueeze(1)
+    plain = weights is None and x.is_floating_point()
+    centred = x - (x.mean(1) if plain else weighted.sum(1) / total).unsqueeze(1)
     weighted = centred if weights is None else centred * weights
-    return ((weighted @ centred.t()) / freedom).squeeze()
+    # What is divided first does not overflow on the way.
+    c = (weighted / freedom if positive else weighted) @ centred.t()
+    return (c if positive else c / 0).squeeze()
 
 
 def check_weights(name: str, weights: Any, count: int, floating: bool) -> None:

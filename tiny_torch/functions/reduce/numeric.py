@@ -249,7 +249,7 @@ def cumulative_trapezoid(
     steps = samples("cumulative_trapezoid", y, x, dx, dim)
     dim %= max(y.ndim, 1)
     left, right = neighbours(y, dim)
-    return ((left + right) * steps * 0.5).cumsum(dim)
+    return ((left + right) * (steps * 0.5)).cumsum(dim)
 
 
 FUNCTIONS = by_name(diff, gradient, trapezoid, trapz, cumulative_trapezoid)
