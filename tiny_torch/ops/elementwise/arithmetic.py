@@ -18,6 +18,7 @@ from tiny_torch.tensor import Tensor, wrap
 
 class Add(Binary):
     cost = "sum"
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -30,6 +31,7 @@ class Add(Binary):
 
 class Sub(Binary):
     cost = "difference"
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -47,6 +49,7 @@ class Mul(Binary):
     overwrites = True
     once = True
     cost = "multiplication"
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -72,6 +75,7 @@ class Div(Binary):
     saves = (0, 1)
     used_by = ((1,), (0, 1))
     once = True
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -105,6 +109,7 @@ class Pow(Binary):
     saves = (0, 1, ~0)
     used_by = ((0, 1), (0, 1), (1,))
     words = "y:exponent"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -237,6 +242,7 @@ class Hypot(Binary):
 @public("atan2", "The angle of the point (other, input).", numbers=False)
 class Atan2(Binary):
     saves = (0, 1)
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -278,6 +284,7 @@ class Addcmul(Ternary):
     saves = (1, 2)
     used_by = ((2,), (1,))
     words = "y:tensor1 z:tensor2"
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, z, out=None):
@@ -295,6 +302,7 @@ class Addcdiv(Ternary):
     saves = (1, 2)
     used_by = ((2,), (1, 2))
     words = "y:tensor1 z:tensor2"
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, z, out=None):

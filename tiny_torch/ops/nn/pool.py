@@ -34,6 +34,10 @@ def by_sizes(kind: str, suffix: str = "") -> Any:
     return node_name
 
 
+def of_volumes(x, size, settings):
+    return "float32 on cpu" if len(size) == 3 else ""
+
+
 class MaxPool(Op):
     """x -> y. Kept is which tap of its window each is: a byte."""
 
@@ -41,6 +45,7 @@ class MaxPool(Op):
     node_name = by_sizes("Max", "WithIndices")
     aten = "max_pool{second}d"
     cost = "pool"
+    autocast = of_volumes
 
     @staticmethod
     def forward(x, size, windows):
@@ -110,6 +115,7 @@ class AvgPool(Op):
     node_name = by_sizes("Avg")
     aten = "avg_pool{second}d"
     cost = "pool"
+    autocast = of_volumes
 
     @staticmethod
     def forward(x, size, settings):
