@@ -308,6 +308,8 @@ class RefArray:
     def clone(self) -> RefArray:
         return self.astype(self.dtype)
 
+    kept = clone
+
     def astype(self, dtype: Any) -> RefArray:
         return self.empty_like(dtype)._store(elements(self, self.shape, dtype))
 
@@ -489,7 +491,7 @@ METHODS = (
     *("logspace", "variance", "where", "stack", "promote_types", "result_type", "can_cast"),
     *("alias", "as_strided", "select", "slice", "permute", "transpose", "expand", "diagonal"),
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
-    *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),
+    *("contiguous", "clone", "kept", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),
     *("is_contiguous", "is_dense", "overlaps", "same_shape", "unless_like", "mark_written"),
     *("matmul", *indexing.METHODS),
     *("argmax", "argmin", *formulas.ELEMENTWISE, *REDUCTIONS),

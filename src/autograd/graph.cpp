@@ -63,6 +63,13 @@ bool is_sole(PyObject* value) {
          array_of(value).is_dense();
 }
 
+// Whether backward is to read other data than that of an array: what its tensor was given since, or
+// a copy from before a write.
+bool was_replaced(PyObject* value) {
+  const auto& array = *reinterpret_cast<ArrayObject*>(value);
+  return array.latest || (array.copy && array.copy != Py_None);
+}
+
 // check_saved(saved, sequence): the state of what a node saved. 0: no arrays. 1: one of them was
 // written after `sequence`, or replaced. 2: none was. 3: none was, and the first is large and the
 // node's alone.
@@ -78,7 +85,7 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
     PyObject* const value = PyTuple_GET_ITEM(args[0], i);
     const int64_t stamp = stamp_of(value);
-    if (stamp > sequence || (is_array(value) && reinterpret_cast<ArrayObject*>(value)->latest))
+    if (stamp > sequence || (is_array(value) && was_replaced(value)))
       return PyLong_FromLong(kStale);
     if (stamp >= 0) {
       if (first_array < 0) first_array = i;

@@ -26,7 +26,13 @@ struct ArrayObject {
   PyObject_HEAD NDArray array;
   // Null; or, once a tensor that had it was given other `.data`, a list of what that is now.
   PyObject* latest;
+  // Null; or, of what `kept` answers, None until its memory is written, then a copy from before.
+  PyObject* copy;
 };
+// Of autograd/kept.cpp: the method, another array of these elements, which has a copy after a write
+// to them; and the end of such an array.
+PyObject* kept(PyObject* array, PyObject*);
+void forget_kept(ArrayObject* keeper);
 extern PyTypeObject* array_type;
 
 inline bool is_array(PyObject* object) { return Py_TYPE(object) == array_type; }

@@ -57,6 +57,8 @@ extern PyGetSetDef tensor_properties[];  // Tensor's shape, dtype, ndim, device
 // The type of those shapes, and the devices by name, which are to be made known first.
 void register_answers(PyTypeObject* size, PyObject* devices);
 
+void listen_to_writes();  // kept.cpp, which copies before a write
+
 // Each adds its part to the extension module; throws PythonError.
 void add_apply(PyObject* module);
 void add_graph(PyObject* module);

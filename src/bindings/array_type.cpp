@@ -29,7 +29,7 @@ PyObject* to_python(NDArray&& array) {
   ArrayObject* object = PyObject_New(ArrayObject, array_type);
   if (object) {
     new (&object->array) NDArray(std::move(array));
-    object->latest = nullptr;
+    object->latest = object->copy = nullptr;
   }
   return reinterpret_cast<PyObject*>(object);
 }
@@ -38,8 +38,11 @@ namespace {
 
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  reinterpret_cast<ArrayObject*>(self)->array.~NDArray();
-  Py_XDECREF(reinterpret_cast<ArrayObject*>(self)->latest);
+  auto* const object = reinterpret_cast<ArrayObject*>(self);
+  if (object->copy) forget_kept(object);
+  object->array.~NDArray();
+  Py_XDECREF(object->latest);
+  Py_XDECREF(object->copy);
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -68,9 +71,10 @@ PyObject* get_data_ptr(PyObject* self, void*) {
   const NDArray& array = array_of(self);
   return PyLong_FromVoidPtr(array.numel() && array.device().has_data ? array.data() : nullptr);
 }
-PyObject* get_latest(PyObject* self, void*) {
-  PyObject* const latest = reinterpret_cast<ArrayObject*>(self)->latest;
-  return Py_NewRef(latest ? latest : Py_None);
+template <PyObject* ArrayObject::* field>
+PyObject* get_object(PyObject* self, void*) {
+  PyObject* const object = reinterpret_cast<ArrayObject*>(self)->*field;
+  return Py_NewRef(object ? object : Py_None);
 }
 PyObject* replace_by(PyObject* self, PyObject* latest) {
   Py_XSETREF(reinterpret_cast<ArrayObject*>(self)->latest, Py_NewRef(latest));
@@ -102,7 +106,10 @@ PyGetSetDef attributes[] = {
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
     {"storage_nbytes", get_storage_bytes, nullptr, nullptr, nullptr},
     {"storage_resizable", get_storage_resizable, nullptr, nullptr, nullptr},
-    {"latest", get_latest, nullptr, "[the data that its tensor has now], if it is other", nullptr},
+    {"latest", get_object<&ArrayObject::latest>, nullptr,
+     "[the data that its tensor has now], if it is other", nullptr},
+    {"kept_copy", get_object<&ArrayObject::copy>, nullptr, "from before a write to what is `kept`",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --------------------------------------------------------------------------------------- numbers
@@ -367,6 +374,7 @@ PyMethodDef methods[] = {
     method<repeated_positions>("repeated_positions"),
     {"item", item, METH_NOARGS, nullptr},
     {"tolist", tolist, METH_NOARGS, nullptr},
+    {"kept", kept, METH_NOARGS, nullptr},
     {"numpy", numpy, METH_NOARGS, nullptr},
     {"unless_like", unless_like, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};

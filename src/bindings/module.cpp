@@ -131,6 +131,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_tensor(module.ptr());
   py::add_scope(module.ptr());
   py::add_graph(module.ptr());
+  py::listen_to_writes();
   py::add_record(module.ptr());
   py::add_functions(module.ptr(), py::functions);
   py::add_accelerator(module);

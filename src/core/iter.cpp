@@ -1,5 +1,6 @@
 #include "core/iter.h"
 
+#include "core/before_write.h"
 #include "core/extent.h"
 #include "core/with_type.h"
 
@@ -141,6 +142,7 @@ void check_writable(const NDArray& out) {
           "single memory location. Please clone() the tensor before performing the operation. "
           "(shape ",
           out.shape(), ", strides ", out.strides(), ")");
+  before_write(out);
 }
 
 bool check_overlap(const NDArray& out, const NDArray& input) {

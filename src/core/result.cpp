@@ -1,5 +1,6 @@
 #include "core/result.h"
 
+#include "core/before_write.h"
 #include "core/extent.h"
 #include "core/iter.h"
 
@@ -7,11 +8,13 @@ namespace tt {
 
 namespace {
 
+// Whether `out` is to be written as it is.
 bool takes(const NDArray& out, const Dims& shape, DType dtype,
            std::initializer_list<const NDArray*> reads) {
   if (out.dtype() != dtype || out.shape() != shape) return false;
   for (const NDArray* read : reads)
     if (read && overlaps(out, *read)) return false;
+  before_write(out);
   return true;
 }
 
@@ -44,7 +47,7 @@ NDArray result_in(const NDArray* out, const Dims& shape, DType dtype, const Devi
 
 NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype, const Device& device,
                           std::initializer_list<const NDArray*> reads) {
-  const bool direct = out && takes(*out, shape, dtype, reads) && is_apart(*out);
+  const bool direct = out && is_apart(*out) && takes(*out, shape, dtype, reads);
   return direct ? *out : NDArray::empty(shape, dtype, device);
 }
 

@@ -153,6 +153,11 @@ REFUSALS = [
     "vmap(torch.unique_consecutive)(x)",
     "vmap(lambda a: F.one_hot(a.long().abs()))(x)",
     "vmap(lambda a: torch.equal(a, a))(x)",
+    "vmap(nn.LSTM(4, 3).double())(batches)",
+    "vmap(nn.GRU(4, 3, 2).double())(batches[:, 0])",
+    "vmap(nn.RNN(4, 3, nonlinearity='relu').double())(batches)",
+    "vmap(lambda a: nn.RNN(4, 3).double()(w.view(1, 1, 4), a[None, :1, :3]))(batches)",
+    "vmap(nn.LSTMCell(4, 3).double())(x)",
     "vmap(lambda a: torch.allclose(a, a))(x)",
     # a sample is written where all samples share
     "vmap(lambda a: w.mul_(a))(x)",

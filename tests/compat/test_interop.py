@@ -159,6 +159,13 @@ def test_large_unsigned_integers_are_refused():
         for make in (tiny_torch.tensor, tiny_torch.from_numpy, tiny_torch.as_tensor):
             with pytest.raises(TypeError, match=rf"numpy.{dtype}.*Convert larger unsigned"):
                 make(np.ones(3, dtype))
+        number = np.dtype(dtype).type(3)
+        for make in (tiny_torch.tensor, tiny_torch.as_tensor, tiny_torch.asarray):
+            for data in (number, [number], (1, number), [[number], [1.5]]):
+                with pytest.raises(TypeError, match=rf"numpy.{dtype}.*Convert larger unsigned"):
+                    make(data)
+        assert tiny_torch.tensor([number], dtype=tiny_torch.int64) == 3
+        assert tiny_torch.full((2,), number).tolist() == (tiny_torch.ones(2) * number).tolist()
 
 
 def test_many_small_arrays_are_read_at_once():

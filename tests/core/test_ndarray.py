@@ -303,6 +303,7 @@ NOT_ON_REF = (
     *("bincount", "histogram", "isin", "searchsorted", "nan_to_num", "rxlogy", "reinterpret"),
     *(
         "is_shared",
+        "kept_copy",
         "latest",
         "replace_by",
         "share_memory",

@@ -49,6 +49,7 @@ LAYERS = [
 OTHERS = [
     "x.logsumexp(1)", "x.softmax(1)", "x.sum(1)", "torch.trapezoid(x)",
     "torch.cumulative_trapezoid(x)", "torch.gradient(x, dim=1)[0]",
+    "torch.cumulative_trapezoid(x, dx=2.0)", "torch.cov(x / C * C**0.5)",
     "torch.trapezoid(x, y / C)", "F.cosine_similarity(x, y, 1, 0)", "torch.corrcoef(x)",
 ]  # fmt: skip
 
@@ -65,7 +66,9 @@ LOSSES = [
     "F.gaussian_nll_loss(x / 8, y / 8, p)",
     "F.gaussian_nll_loss(x / 16, y / 16, p * C, eps=0)", "F.hinge_embedding_loss(x, s, margin=C)",
     "F.margin_ranking_loss(x, y, s, margin=C)", "F.soft_margin_loss(x, s)",
-    "F.multilabel_soft_margin_loss(x, (s + 1) / 2)", "F.cosine_embedding_loss(x, y, s[:, 0], -0.5)",
+    "F.multilabel_soft_margin_loss(x, (s + 1) / 2)",
+    "F.multilabel_soft_margin_loss(x, (s + 1) / 2, w)",
+    "F.cosine_embedding_loss(x, y, s[:, 0], -0.5)",
     "F.cosine_embedding_loss(x, y, s[:, 0], margin=0.2)",
     "F.triplet_margin_loss(x, y, x.flip(0), margin=C, eps=0)",
     "F.triplet_margin_loss(x, y, x.flip(0), margin=C, p=3, eps=0, swap=True)",

@@ -18,8 +18,7 @@ pytestmark = pytest.mark.torch
 
 # Calls whose gradient reads what PyTorch has a copy of, or computes otherwise; and why so.
 READ = {
-    "cross_entropy": "softmax of the logits is made anew: a copy would be their size once more",
-    "F.cross_entropy": "the same",
+    "F.cross_entropy(x, unit": "probabilities are read for the logits' gradient, whoever asks",
     "F.rms_norm": "the normalised input is made anew, where PyTorch keeps it beside the input",
     "F.embedding_bag": "a weight's gradient, and the second derivative of max, read the table",
     "F.scaled_dot_product_attention": "of three dims, too, it is the kernel that reads all four",

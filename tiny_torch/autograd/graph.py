@@ -63,6 +63,7 @@ class Op:
     # Its gradient depends in steps on the first input. Recorded, that gradient has one of zeros for
     # the input, as PyTorch's has, and not none.
     piecewise = False
+    transposes = False  # its gradient is a transposed view: a product may as well be its transpose
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
     # ---- the sheet: what others ask of an op ---------------------------------------------------
@@ -151,6 +152,7 @@ class Node(_core.NodeBase):
         values = list(saved)
         for k, place in enumerate(self.op.saves):
             before = saved[k]
+            values[k] = getattr(before, "kept_copy", None) or before
             if place is None or place < 0 or k in self.op.keeps_data:
                 continue
             latest = getattr(before, "latest", None)

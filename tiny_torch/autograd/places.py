@@ -8,7 +8,7 @@ from typing import Any
 
 PACKAGE = str(Path(__file__).parent.parent)
 # By file and name, not by code object: modules and optimizers stand in rows above this one.
-CALL = f"{PACKAGE}/nn/modules/_calling.py", "__call__"
+CALL = f"{PACKAGE}/nn/modules/module.py", "__call__"
 RUN = f"{PACKAGE}/autograd/engine.py", "run"
 STEP = f"{PACKAGE}/optim/optimizer.py", "wrapper"  # of all optimizers' steps: what runs their hooks
 

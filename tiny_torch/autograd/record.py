@@ -52,6 +52,11 @@ def enter_node(node: Any, grad: Any) -> Any:
     return row
 
 
+def enter_range(name: str) -> Any:
+    """A row of a name alone."""
+    return enter(name, RANGE, -1)
+
+
 def enter_write(op: Any, inputs: tuple) -> Any:
     """The row of an op that writes in place."""
     return enter(op, IN_PLACE, -1, inputs)

@@ -51,8 +51,8 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
         yield words.get(name, name), read_saved, k
     for j, name in enumerate(takes[count : count + len(node.constants)]):
         if name == "steps":
-            last, _ = node.constants[j][-1]
-            yield from ((word, read_step, i) for i, word in enumerate(STEPS.get(last, ())))
+            for last, _ in node.constants[j][-1:]:  # none, of an alias
+                yield from ((word, read_step, i) for i, word in enumerate(STEPS.get(last, ())))
         elif name == "indices":
             yield name, read_indices, j
         elif name not in UNSAID:

@@ -187,10 +187,10 @@ def as_plain(value: Any, annotation: str, many: bool) -> Any:
     no dims; `many` if arrays of one dim stand for a tuple. Anything else as it is."""
     words = set(annotation.replace("int | tuple[int, ...]", "Ints").split(" | "))
     whole = words.isdisjoint(("float", "Number"))
-    if isinstance(value, np.number):
-        return value.item() if not whole or is_int(value) or "Any" in words else value
     if words.isdisjoint(NUMBERS):
         return value
+    if isinstance(value, np.number):
+        return value.item() if not whole or is_int(value) or "Any" in words else value
     if isinstance(value, Tensor) and value.ndim == 0 and "Tensor" not in words:
         integer = not value.is_floating_point() and value.dtype is not _core.bool
         fits = is_float(value) and (integer or not whole)

@@ -4,7 +4,7 @@ PyTorch calls the function once, with tensors that hide their batch dimension, a
 rule for such tensors. Here the function runs once a sample, on views of the batch, and the results
 are stacked: the same numbers and gradients without a rule per op, at the cost of a loop. What
 tensors of all samples at once cannot do, such as `item()` or a branch on a value, is refused here,
-too (samples.py); what PyTorch refuses for want of a rule alone, such as an LSTM, works.
+too, as are ops for which PyTorch has no rule, such as an LSTM (samples.py).
 https://pytorch.org/docs/stable/func.batch_level.html
 """
 

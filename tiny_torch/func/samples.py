@@ -188,9 +188,10 @@ class Samples(ReadingMode):
         writes = getattr(op, "writes", None)
         if writes:
             self.check_running(arguments[0], writes(*arguments))
-        if name == "equal":
+        if ruleless := op_without_rule(name, arguments):
             raise RuntimeError(
-                "Batching rule not implemented for aten::equal. We could not generate a fallback."
+                f"Batching rule not implemented for aten::{ruleless}. We could not generate a "
+                "fallback."
             )
         if name == "allclose":
             raise RuntimeError(
@@ -221,6 +222,15 @@ class Samples(ReadingMode):
             raise unbatched(IndexPut, self.level)
         if any(x.dtype in (_core.bool, _core.uint8) for x in chosen):
             raise RuntimeError(MASK)
+
+
+def op_without_rule(name: str, arguments: tuple) -> str:
+    """PyTorch's name of the op that it cannot batch; "" of others."""
+    if name == "recurrent_layer":
+        return f"{arguments[0].lower()}.input"
+    if name == "recurrent_cell" and arguments[0] == "LSTM":
+        return "lstm_cell"
+    return "equal" if name == "equal" else ""
 
 
 def unbatched(op: Any, level: int) -> RuntimeError:

@@ -4,7 +4,10 @@
 and `adam.py`, read in this order, are the algorithms that most others vary.
 """
 
-from tiny_torch.optim import lr_scheduler, swa_utils
+from tiny_torch.base.docstrings import own_methods
+from tiny_torch.cuda.graphs import check_capture
+from tiny_torch.optim import _saving, lr_scheduler, swa_utils
+from tiny_torch.optim._foreach import ForeachOptimizer
 from tiny_torch.optim.adadelta import Adadelta
 from tiny_torch.optim.adafactor import Adafactor
 from tiny_torch.optim.adagrad import Adagrad
@@ -15,7 +18,7 @@ from tiny_torch.optim.asgd import ASGD
 from tiny_torch.optim.lbfgs import LBFGS
 from tiny_torch.optim.muon import Muon
 from tiny_torch.optim.nadam import NAdam
-from tiny_torch.optim.optimizer import Optimizer
+from tiny_torch.optim.optimizer import Optimizer, checks_of_steps
 from tiny_torch.optim.radam import RAdam
 from tiny_torch.optim.rmsprop import RMSprop
 from tiny_torch.optim.rprop import Rprop
@@ -40,3 +43,7 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+checks_of_steps.append(check_capture)
+for _class in ForeachOptimizer.__subclasses__():
+    own_methods(_class, "step")

@@ -11,13 +11,11 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd.grad_mode import enable_grad, recording
-from tiny_torch.base.docstrings import copy_as
-from tiny_torch.cuda.graphs import check_capture
+from tiny_torch.base.devices import array_module
 from tiny_torch.optim.optimizer import Group, Optimizer
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 PAIRS = ("betas", "etas", "step_sizes")  # options of two numbers
 
@@ -50,11 +48,6 @@ class ForeachOptimizer(Optimizer):
     _kernel_states: ClassVar[tuple[str, ...]] = ()
     _kernel_options: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls) -> None:
-        if ForeachOptimizer in cls.__bases__:
-            name = f"{cls.__name__}.step"
-            cls.step = copy_as(name, ForeachOptimizer.step)  # type: ignore[method-assign,arg-type]
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
@@ -82,7 +75,6 @@ class ForeachOptimizer(Optimizer):
         NotImplementedError for one that is differentiable and whose lr, say, requires a gradient,
         RuntimeError in the recording of a CUDA graph unless all groups are capturable.
         """
-        check_capture(self)
         loss = None
         if closure is not None:
             with enable_grad():
@@ -117,7 +109,9 @@ class ForeachOptimizer(Optimizer):
         state["step"] = new_number(0, group, param)
         for key in self._kernel_states:
             if key not in ("step", *self._unused(group)):
-                state[key] = torch.zeros_like(param)
+                array = param.array.empty_like()
+                array.copy_(0)
+                state[key] = wrap(array)
 
     def _unused(self, group: Group) -> tuple[str, ...]:
         """The states that the group's options leave out."""
@@ -220,9 +214,10 @@ def new_number(value: float, group: Group, param: Any = None) -> Any:
 
     Where the group is capturable, it is on the parameter's device.
     """
-    wide = torch.get_default_dtype() == torch.float64 and not group.get("fused")
-    where = param.device if param is not None and group.get("capturable") else "cpu"
-    return torch.full((), value, dtype=torch.float64 if wide else torch.float32, device=where)
+    wide = _core.get_default_dtype() is _core.float64 and not group.get("fused")
+    where = param.array.device if param is not None and group.get("capturable") else "cpu"
+    dtype = _core.float64 if wide else _core.float32
+    return wrap(array_module(where).full((), value, dtype))
 
 
 def check_on_gpu(param: Any, step: Any, foreach: bool | None) -> None:

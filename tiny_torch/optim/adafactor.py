@@ -7,7 +7,6 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.autograd.grad_mode import enable_grad, no_grad
-from tiny_torch.cuda.graphs import check_capture
 from tiny_torch.optim._foreach import check_at_least, new_number, number, scalar
 from tiny_torch.optim.optimizer import Group, Optimizer, Params
 from tiny_torch.tensor import Tensor
@@ -76,7 +75,6 @@ class Adafactor(Optimizer):
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure` does."""
-        check_capture(self)
         loss = None if closure is None else enable_grad()(closure)()
         for group in self.param_groups:
             for param in group["params"]:

@@ -5,6 +5,7 @@
 #include "core/api/cast.h"
 #include "core/api/elementwise.h"
 #include "core/api/masks.h"
+#include "core/before_write.h"
 #include "core/launch.h"
 #include "core/shapes.h"
 #include "core/tables/gather.h"
@@ -214,6 +215,7 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
     return;
   }
   source = reshape(source, indexed.flat_shape);
+  before_write(x);
   write_into(x, [&] {
     indexed.along(source, [&](const AlongArgs& args) {
       launch(x)(backend_of(x).gather->place, args, accumulate ? Place::Add : Place::Set);

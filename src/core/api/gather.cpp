@@ -2,6 +2,7 @@
 
 #include "core/api/cast.h"
 #include "core/api/creation.h"
+#include "core/before_write.h"
 #include "core/launch.h"
 #include "core/tables/gather.h"
 
@@ -185,7 +186,7 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const 
 void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Operand& source,
                  int64_t place, bool wraps) {
   const int d = wrap_dim(dim, x.ndim());
-  if (!wraps) check_writable(x);  // index_fill_ may write to an expanded tensor
+  wraps ? before_write(x) : check_writable(x);  // index_fill_ may write to an expanded tensor
   const NDArray positions = positions_of(index, &x);
   const NDArray from = source_of(x, source);
   AlongArgs args = along(x, d, positions, from, true);

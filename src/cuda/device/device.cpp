@@ -17,6 +17,7 @@
 #include "cuda/device/guard.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
+#include "cuda/infra/blocking.h"
 #include "cuda/infra/tables.h"
 
 namespace tt::cuda {
@@ -265,16 +266,21 @@ const Accelerator accelerator{
     on_device<replay>,
     release_capture};
 
-// Around the launches of a call (core/launch.h), which may be within another's.
+// Around the launches of a call (core/launch.h), which may be within another's. The host may wait.
+thread_local std::optional<WithoutGil> released;
 thread_local std::optional<DeviceGuard> guard;
 thread_local int launches = 0;
 
 void begin_launch() {
   check_process();
-  if (launches++ == 0) guard.emplace();
+  if (launches++ > 0) return;
+  released.emplace(are_launches_blocking());
+  guard.emplace();
 }
 void end_launch() {
-  if (--launches == 0) guard.reset();
+  if (--launches > 0) return;
+  guard.reset();
+  released.reset();
 }
 
 const Device* make(const Device&) {

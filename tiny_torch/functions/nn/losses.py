@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
+from tiny_torch._core import is_pair
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
@@ -58,14 +59,11 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
 
 @rounded_once
 def _reduce_weighted(
-    loss: Callable[[Tensor, Tensor], Tensor],
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor,
-    reduction: str,
+    op: type[Op], name: str, input: Tensor, target: Tensor, weight: Tensor, reduction: str
 ) -> Tensor:
     """The mean is over the weights, not over the elements."""
-    weighted = loss(input, target) * weight
+    _require_weight_shape(input, weight)
+    weighted = _of_pairs(op, name, input, target, "none") * weight
     return weighted.sum() / weight.sum() if reduction == "mean" else reduced(weighted, reduction)
 
 
@@ -75,7 +73,7 @@ def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -111,11 +109,12 @@ def _promoted(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]
 
 
 def _of_pairs(
-    op: type[Op], name: str, input: Tensor, target: Tensor, reduction: str = "none", *settings: Any
+    op: type[Op], name: str, input: Tensor, target: Tensor, reduction: str, *settings: Any
 ) -> Tensor:
-    input, target = _promoted(name, input, target)
-    if target.shape != input.shape:
-        input, target = broadcast_tensors(input, target)
+    """The op's loss, of tensors whose shapes broadcast; different shapes warn."""
+    if not is_pair(input, target):
+        _warn_of_shapes(input, target)
+        input, target = broadcast_tensors(*_promoted(name, input, target))
     return apply(op, input, target, reduction, *settings)
 
 
@@ -148,7 +147,21 @@ def binary_cross_entropy(
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
+    if not is_pair(input, target):
+        _refuse_unlike(input, target)
+    if weight is not None:
+        weight = _constant("binary_cross_entropy", "weight", weight, input)
+    loss = apply(BinaryCrossEntropy, input, target, "none" if weight is not None else reduction)
+    total = loss.detach() if loss.ndim == 0 else loss.detach().sum()
+    if not total.is_meta and math.isnan(total.item()):
+        _require_probabilities("input", input)
+        _require_probabilities("target", target)
+    return loss if weight is None else reduced(loss * weight, reduction)
+
+
+def _refuse_unlike(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size "
@@ -159,14 +172,6 @@ def binary_cross_entropy(
             f"Found dtype {scalar_type(target.dtype)} but expected {scalar_type(input.dtype)}"
         )
     require_float("binary_cross_entropy", input)
-    if weight is not None:
-        weight = _constant("binary_cross_entropy", "weight", weight, input)
-    loss = apply(BinaryCrossEntropy, input, target, "none" if weight is not None else reduction)
-    total = loss.detach()
-    if not total.is_meta and (total if total.ndim == 0 else total.sum()).isnan():
-        _require_probabilities("input", input)
-        _require_probabilities("target", target)
-    return loss if weight is None else reduced(loss * weight, reduction)
 
 
 @as_one
@@ -190,23 +195,26 @@ def binary_cross_entropy_with_logits(
     >>> loss(torch.tensor([-200.0]), torch.tensor([1.0]))
     tensor(200.)
     """
-    reduction = _reduction(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
-    name = "binary_cross_entropy_with_logits"
-    if not target.is_floating_point():
-        raise cannot_cast(result_type(input, target), target.dtype)
-    dtype = target.dtype  # the result's, too
-    input, target = _promoted("log_sigmoid", input, target)
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
+    name, dtype = "binary_cross_entropy_with_logits", None
+    if not is_pair(input, target):
+        if target.shape != input.shape:
+            raise ValueError(
+                f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+            )
+        if not target.is_floating_point():
+            raise cannot_cast(result_type(input, target), target.dtype)
+        dtype = target.dtype  # the result's, too
+        input, target = _promoted("log_sigmoid", input, target)
     positive: Any = 1.0
     if pos_weight is not None:
         positive = _constant(name, "pos_weight", pos_weight, input).array
     if weight is not None:
         weight = _constant(name, "weight", weight, input)
     kind = "none" if weight is not None else reduction
-    loss = apply(BinaryCrossEntropyWithLogits, input, target, kind, positive).to(dtype)
+    loss = apply(BinaryCrossEntropyWithLogits, input, target, kind, positive)
+    loss = loss if dtype is None else loss.to(dtype)
     return loss if weight is None else reduced(loss * weight, reduction)
 
 
@@ -280,15 +288,10 @@ def mse_loss(
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    _warn_of_shapes(input, target)
-    reduction = _reduction(reduction, size_average, reduce)
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
     if weight is not None:
-        _require_weight_shape(input, weight)
-        return _reduce_weighted(_mse, input, target, weight, reduction)
-    return _mse(input, target, reduction)
-
-
-def _mse(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
+        return _reduce_weighted(MseLoss, "mse", input, target, weight, reduction)
     return _of_pairs(MseLoss, "mse", input, target, reduction)
 
 
@@ -309,19 +312,15 @@ def l1_loss(
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(1.)
     """
-    _warn_of_shapes(input, target)
-    reduction = _reduction(reduction, size_average, reduce)
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
     if weight is not None:
-        _require_weight_shape(input, weight)
-        return _reduce_weighted(_l1, input, target, weight, reduction)
-    return _l1(input, target, reduction)
-
-
-def _l1(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
-    dtype = promote_types(input.dtype, target.dtype)
-    if not dtype.is_floating_point:
-        return reduced((input.to(dtype) - target.to(dtype)).abs(), reduction)
-    return _of_pairs(L1Loss, "abs", input, target, reduction)
+        return _reduce_weighted(L1Loss, "abs", input, target, weight, reduction)
+    try:
+        return _of_pairs(L1Loss, "abs", input, target, reduction)
+    except NotImplementedError:  # integers
+        input, target = broadcast_tensors(input, target)
+        return reduced((input - target).abs(), reduction)
 
 
 def smooth_l1_loss(
@@ -341,12 +340,12 @@ def smooth_l1_loss(
     >>> torch.nn.functional.smooth_l1_loss(torch.zeros(2), torch.tensor([1.0, 3.0]))
     tensor(1.5000)
     """
-    _warn_of_shapes(input, target)
-    reduction = _reduction(reduction, size_average, reduce)
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return _l1(input, target, reduction)
+        return l1_loss(input, target, reduction=reduction)
     return _of_pairs(SmoothL1Loss, "smooth_l1", input, target, reduction, beta)
 
 
@@ -368,13 +367,15 @@ def huber_loss(
     >>> torch.nn.functional.huber_loss(torch.zeros(2), torch.tensor([1.0, 3.0]))
     tensor(1.5000)
     """
-    _warn_of_shapes(input, target)
-    reduction = _reduction(reduction)
+    if reduction != "mean":
+        reduction = _reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    dtype = input.dtype  # the result's, too
+    kind = reduction if weight is None else "none"
+    loss = _of_pairs(HuberLoss, "huber", input, target, kind, delta)
+    if loss.dtype is not input.dtype:
+        loss = loss.to(input.dtype)
     if weight is None:
-        return _of_pairs(HuberLoss, "huber", input, target, reduction, delta).to(dtype)
-    loss = _of_pairs(HuberLoss, "huber", input, target, "none", delta).to(dtype)
+        return loss
     _require_weight_shape(input, weight)
     return reduced(loss * weight, reduction)

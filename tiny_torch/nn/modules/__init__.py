@@ -1,7 +1,7 @@
 """The layers of `torch.nn`, one file per family."""
 
 from tiny_torch.base.docstrings import own_methods
-from tiny_torch.nn.modules import utils
+from tiny_torch.nn.modules import _parts, utils
 from tiny_torch.nn.modules.activation import *
 from tiny_torch.nn.modules.adaptive import *
 from tiny_torch.nn.modules.batchnorm import *
@@ -12,6 +12,7 @@ from tiny_torch.nn.modules.dropout import *
 from tiny_torch.nn.modules.embedding import *
 from tiny_torch.nn.modules.flatten import *
 from tiny_torch.nn.modules.instancenorm import *
+from tiny_torch.nn.modules.lazy import LazyLinear
 from tiny_torch.nn.modules.linear import *
 from tiny_torch.nn.modules.loss import *
 from tiny_torch.nn.modules.module import Module

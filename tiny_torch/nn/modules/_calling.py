@@ -1,4 +1,4 @@
-"""The part of Module that runs forward, with the hooks around it."""
+"""The part of Module that runs hooks around its forward and backward."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tiny_torch.autograd.record import recordable
 from tiny_torch.base.hooks import RemovableHandle, add_hook
-from tiny_torch.compat.refusals import refused_by_layer
 from tiny_torch.nn.modules import _global_hooks as hooks_of_all
 from tiny_torch.nn.modules._backward_gates import BackwardGates
-from tiny_torch.nn.modules._global_hooks import ON_CALLS, backward_hooks, kind_of_backward
+from tiny_torch.nn.modules._global_hooks import backward_hooks, kind_of_backward
 from tiny_torch.nn.modules._last_node_hooks import add_to_last_node
 
 
-@recordable
 class Calling:
-    """Mixin of Module: `__call__` and the hooks of forward and backward."""
+    """A part of Module: a call with hooks of forward and backward around it."""
 
     if TYPE_CHECKING:
         forward: Callable[..., Any]
@@ -30,29 +27,6 @@ class Calling:
         _forward_pre_hooks: OrderedDict[int, Callable]
         _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
         _is_full_backward_hook: bool | None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        state = self.__dict__  # faster than attributes: a tenth of an empty call
-        try:
-            if (
-                state["_backward_hooks"]
-                or state["_backward_pre_hooks"]
-                or state["_forward_hooks"]
-                or state["_forward_pre_hooks"]
-                or ON_CALLS
-            ):
-                return self._call_with_hooks(args, kwargs)
-            return self.forward(*args, **kwargs)
-        except KeyError:
-            if "_backward_hooks" in state:
-                raise
-            name = type(self).__name__  # Module.__init__ was not called
-            raise AttributeError(f"'{name}' object has no attribute '_backward_hooks'") from None
-        except (AttributeError, IndexError, RuntimeError, ValueError) as error:
-            better = refused_by_layer(self, args, kwargs, error)
-            if better is error:
-                raise
-            raise better from None
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Pre-hooks, input gate, forward, hooks, output gate, in this order; global ones first."""

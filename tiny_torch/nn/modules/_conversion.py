@@ -14,7 +14,7 @@ _M = TypeVar("_M", bound="Conversion")
 
 
 class Conversion:
-    """Mixin of Module: train and eval, `requires_grad_`, `zero_grad`, `to` and its short forms."""
+    """A part of Module: train and eval, `requires_grad_`, `zero_grad`, `to` and its short forms."""
 
     if TYPE_CHECKING:
         _parameters: dict[str, Parameter | None]

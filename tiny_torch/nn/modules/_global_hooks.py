@@ -10,6 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.base.hooks import RemovableHandle, add_hook
+from tiny_torch.nn.modules.module import (
+    ON_CALLS,
+    _global_buffer_registration_hooks,
+    _global_module_registration_hooks,
+    _global_parameter_registration_hooks,
+)
 
 __all__ = [
     "register_module_backward_hook",
@@ -29,11 +35,6 @@ _global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 _global_forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
 _global_backward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
 _global_backward_hooks: OrderedDict[int, Callable] = OrderedDict()
-_global_buffer_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
-_global_module_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
-_global_parameter_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
-
-ON_CALLS: OrderedDict[int, bool] = OrderedDict()  # the ids of all that a module's call must mind
 
 
 _global_is_full_backward_hook: bool | None = None
@@ -57,14 +58,6 @@ def backward_hooks(module: Any, is_full: bool) -> list[Callable]:
     if module._is_full_backward_hook is is_full:
         hooks += module._backward_hooks.values()
     return hooks
-
-
-def registered(hooks: OrderedDict[int, Callable], module: Any, name: str, value: Any) -> Any:
-    """What is to be registered in a module, after the hooks have seen it."""
-    for hook in tuple(hooks.values()):
-        changed = hook(module, name, value)
-        value = value if changed is None else changed
-    return value
 
 
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:

@@ -49,7 +49,7 @@ class Layer(Module):
         texts = {}
         if own and "__init__" not in vars(cls):
             texts["__init__"] = constructor(settings, own, hasattr(cls, "__post_init__"))
-            if "_shown" not in vars(cls):
+            if not cls._shown:
                 cls._shown = tuple([p.name for p in own])
         if cls.forward is Module.forward:
             passed = {p.name for p in settings} | {n for n in OF_CALLS if hasattr(cls, n)}

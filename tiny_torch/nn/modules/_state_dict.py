@@ -35,7 +35,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class StateDict:
-    """Mixin of Module: `state_dict`, `load_state_dict`, their hooks, what subclasses override."""
+    """A part of Module: `state_dict`, `load_state_dict`, their hooks, what subclasses override."""
 
     if TYPE_CHECKING:
         _parameters: dict[str, Parameter | None]

@@ -1,36 +1,40 @@
 """`Module`: the base of all layers. It registers parameters, buffers and submodules as attributes.
 
-Its other parts: `_calling` (forward and its hooks), `_state_dict` (saving and loading),
-`_conversion` (train and eval, dtype, device), `lazy` (shapes that the first input tells),
-`_global_hooks` (hooks on all modules at once).
+Its other parts are attached by `_parts`: `_calling` (hooks around forward and backward),
+`_state_dict` (saving and loading), `_conversion` (train and eval, dtype, device), `_global_hooks`
+(hooks on all modules at once). Not here: `lazy` (shapes that the first input tells).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tiny_torch as torch
-from tiny_torch.nn.modules._calling import Calling
-from tiny_torch.nn.modules._conversion import Conversion
-from tiny_torch.nn.modules._global_hooks import (
-    _global_buffer_registration_hooks,
-    _global_module_registration_hooks,
-    _global_parameter_registration_hooks,
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-    registered,
-)
-from tiny_torch.nn.modules._state_dict import StateDict
 from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.tensor import Tensor
+
+if TYPE_CHECKING:  # what _parts.py attaches here and to Module
+    from tiny_torch.nn.modules._calling import Calling
+    from tiny_torch.nn.modules._conversion import Conversion
+    from tiny_torch.nn.modules._global_hooks import (
+        register_module_backward_hook,
+        register_module_buffer_registration_hook,
+        register_module_forward_hook,
+        register_module_forward_pre_hook,
+        register_module_full_backward_hook,
+        register_module_full_backward_pre_hook,
+        register_module_module_registration_hook,
+        register_module_parameter_registration_hook,
+    )
+    from tiny_torch.nn.modules._state_dict import StateDict
+
+    class Parts(Calling, StateDict, Conversion):
+        pass
+
+else:
+    Parts = object
 
 __all__ = [
     "Module",
@@ -45,6 +49,12 @@ __all__ = [
 ]
 
 _M = TypeVar("_M", bound="Module")
+
+# Hooks on what any module registers; PyTorch's names.
+_global_buffer_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_module_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_parameter_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+ON_CALLS: OrderedDict[int, bool] = OrderedDict()  # the ids of hooks on any module's call
 
 # Everything a Module keeps besides `training`. PyTorch's names: pickles move both ways.
 _STATE: dict[str, Callable[[], Any]] = {
@@ -67,7 +77,7 @@ _STATE: dict[str, Callable[[], Any]] = {
 }
 
 
-class Module(Calling, StateDict, Conversion):
+class Module(Parts):
     """Base of all neural network modules: a tree of named parameters, buffers and submodules.
 
     A subclass calls `super().__init__()`, assigns Parameters and Modules as attributes (that
@@ -118,6 +128,33 @@ class Module(Calling, StateDict, Conversion):
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        state = self.__dict__  # faster than attributes: a tenth of an empty call
+        try:
+            if (
+                state["_backward_hooks"]
+                or state["_backward_pre_hooks"]
+                or state["_forward_hooks"]
+                or state["_forward_pre_hooks"]
+                or ON_CALLS
+            ):
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs)
+        except KeyError:
+            if "_backward_hooks" in state:
+                raise
+            name = type(self).__name__  # Module.__init__ was not called
+            raise AttributeError(f"'{name}' object has no attribute '_backward_hooks'") from None
+        except (AttributeError, IndexError, RuntimeError, ValueError) as error:
+            better = self._better_error(args, kwargs, error)
+            if better is error:
+                raise
+            raise better from None
+
+    def _better_error(self, args: tuple, kwargs: dict, error: Exception) -> Exception:
+        """What to raise in the place of an error; _parts.py attaches one in PyTorch's words."""
+        return error
+
     # ---- registering ------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -157,7 +194,7 @@ class Module(Calling, StateDict, Conversion):
                 f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
-        if param is not None and param.grad_fn is not None:
+        if param is not None and not param.is_leaf:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
@@ -425,6 +462,14 @@ class Module(Calling, StateDict, Conversion):
             return f"{self._get_name()}({extra})"
         lines += [f"({name}): {_indent(repr(child))}" for name, child in self._modules.items()]
         return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(lines))
+
+
+def registered(hooks: OrderedDict[int, Callable], module: Any, name: str, value: Any) -> Any:
+    """What is to be registered in a module, after the hooks have seen it."""
+    for hook in tuple(hooks.values()):
+        changed = hook(module, name, value)
+        value = value if changed is None else changed
+    return value
 
 
 def _indent(text: str) -> str:

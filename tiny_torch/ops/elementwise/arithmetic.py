@@ -11,8 +11,15 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import TensorBase, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import Binary, Ternary, by_number, over, public, zero_gradient
-from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.common import (
+    Binary,
+    Elementwise,
+    Ternary,
+    by_number,
+    over,
+    public,
+    zero_gradient,
+)
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -92,15 +99,30 @@ class Div(Binary):
 
 
 class Quotient(Div):
-    """A number over a tensor. A copy of that is kept, as PyTorch keeps its reciprocal, so that both
-    the tensor and the result may be written."""
+    """A number over a tensor. Both that and the result may be written: PyTorch has a reciprocal."""
 
     @staticmethod
     def forward(x, y):
-        return x / y, (x, y.clone)
+        return x / y, (x, y.kept())
 
 
 Quotient.__name__ = "Div"
+
+
+class Cast(Elementwise):
+    """Another dtype; the gradient is cast back."""
+
+    node_name = "ToCopyBackward0"
+    aten = "to"
+    cost = "cast"
+
+    @staticmethod
+    def forward(x, dtype):
+        return x.astype(dtype), (x.dtype,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Cast, grad, saved[0])
 
 
 class Pow(Binary):

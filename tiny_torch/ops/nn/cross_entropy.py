@@ -37,7 +37,7 @@ class CrossEntropy(Op):
     @staticmethod
     def forward(x, target, weight, *options):
         loss, stats = array_module(x.device).cross_entropy(x, target, weight, *options)
-        return loss, (x, target, weight, stats, *options)
+        return loss, (x.kept(), target, weight, stats, *options)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
