@@ -17,9 +17,10 @@ from tiny_torch.amp.policies import (
     LOWER,
     POLICIES,
     ROUNDED,
-    SEES,
     WIDEST,
-    name_in_table,
+    function_key,
+    key_of,
+    seen_on,
 )
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode, place_on_stack
 from tiny_torch.base.arguments import wrong_kind
@@ -50,7 +51,7 @@ class Casts(OpMode):
 
     def takes_whole(self, name: str, arguments: tuple) -> bool:
         where = device_among(arguments)
-        return where in self.enabled and name_in_table(name, arguments) in POLICIES[where]
+        return where in self.enabled and function_key(name, arguments) in POLICIES[where]
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
         if kind is not ORDINARY:  # PyTorch casts for no form that writes into a tensor
@@ -58,25 +59,25 @@ class Casts(OpMode):
         where = device_among(arguments)
         if where not in self.enabled:
             return call(op, arguments)
-        name = name_in_table(op.__name__, arguments)
-        policy = POLICIES[where].get(name)
+        key = key_of(op, arguments)
+        policy = POLICIES[where].get(key)
         if policy is None:
             return call(op, arguments)
-        if name == "LSTM" and where == "cpu":
+        if key == "LSTM" and where == "cpu":
             _, x, sizes, _, weights, biases, *_ = arguments
             if len(weights) == 2 + 2 * biases:  # no projection
                 if not sizes or not sizes[0] or sizes[0] != sizes[-1]:
                     return call(op, arguments)  # several lengths, or none, have another kernel
                 self.check_lstm(x)
-        if policy is BANNED:
+        if policy == BANNED:
             raise RuntimeError(SAFER)
         dtype = _core.float32
-        if policy is LOWER:
+        if policy == LOWER:
             dtype = self.dtypes[where]
-        elif policy is WIDEST:
+        elif policy == WIDEST:
             dtype = widest(arguments, where)
         result = call(op, tuple([self.cast(x, dtype, where, op.__name__) for x in arguments]))
-        if policy is ROUNDED:
+        if policy == ROUNDED:
             return self.cast(result, self.dtypes[where], where, op.__name__)
         return result
 
@@ -231,7 +232,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     if not isinstance(enabled, bool):
         raise wrong_kind("set_autocast_enabled", "enabled", "bool", enabled, position)
     (state.enabled.add if enabled else state.enabled.discard)(where)
-    state.mode.sees = frozenset().union(*[SEES[where] for where in state.enabled])
+    state.mode.sees = frozenset().union(*map(seen_on, state.enabled))
     place_on_stack(state.mode, bool(state.enabled))
 
 

@@ -79,6 +79,13 @@ class Op:
     words: Any = ""
     cost = ""  # the kind of work that it is, of autograd/_profiler/costs.py
     draws = False  # random numbers
+    dynamic_shape = False  # whether its results' shapes depend on elements
+    # writes(*arguments): those that it writes beside its results, such as running statistics.
+    writes: Any = None
+    batching = ""  # what vmap calls its write in place, if not "aten::" and its name
+    # The dtype that autocast computes it in, of amp/policies.py: "float32", "lower on cuda"; or a
+    # function of the arguments that answers such text.
+    autocast: Any = ""
 
     @staticmethod
     def show_saved(values: Any, k: int) -> Any:

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.op_mode import IN_PLACE, OUT
 from tiny_torch.autograd.reading import READERS, ReadingMode
 from tiny_torch.base.modes import modes
+from tiny_torch.ops.index.brackets import IndexPut
+from tiny_torch.ops.index.masks import MaskedSelect
 from tiny_torch.tensor import Tensor
 
 ITEM = (
@@ -85,16 +88,6 @@ DRAWS = (
     "uniform_",
 )  # fmt: skip
 NEW = ("new_empty", "new_full", "new_ones", "new_zeros")
-# Whose results' shapes depend on elements: PyTorch's names, which its messages have.
-DYNAMIC = {
-    "Nonzero": "nonzero", "Unique2": "_unique2", "UniqueConsecutive": "unique_consecutive",
-    "UniqueDim": "unique_dim", "UniqueDimConsecutive": "unique_dim_consecutive",
-}  # fmt: skip
-# What PyTorch's messages call ops that write: arithmetic, or by name; the rest by aten's name.
-ARITHMETIC = {
-    "Add", "Sub", "Mul", "Div", "Copy", "CopyIntoView", "LogicalAnd", "LogicalOr", "LogicalXor",
-}  # fmt: skip
-BY_NAME = {"IndexPut", "IndexAdd", "IndexFill", "ScatterAdd", "ScatterReduce"}
 
 
 class Samples(ReadingMode):
@@ -131,11 +124,11 @@ class Samples(ReadingMode):
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
         dependent = self.depends(arguments)
-        if op.__module__.startswith(("tiny_torch.ops.random", "tiny_torch.functions.random")):
+        if getattr(op, "draws", op.__module__.startswith("tiny_torch.functions.random")):
             self.check_draw(dependent and kind != IN_PLACE)
             dependent = dependent or self.randomness == "different"
         elif dependent:
-            self.check(op.__name__, arguments, kind)
+            self.check(op, arguments, kind)
         results = call(op, arguments)
         return self.mark(results) if dependent else results
 
@@ -176,25 +169,25 @@ class Samples(ReadingMode):
         if self.randomness == "same" and from_samples:
             raise RuntimeError(SAME_RANDOM)
 
-    def check(self, name: str, arguments: tuple, kind: str) -> None:
-        """Before an op of which an argument depends on the sample."""
-        if name in DYNAMIC:
+    def check(self, op: Any, arguments: tuple, kind: str) -> None:
+        """Before an op, or a function as one, of which an argument depends on the sample."""
+        name, aten = op.__name__, aten_name(op)
+        if getattr(op, "dynamic_shape", False):
             raise RuntimeError(
                 "vmap: We do not support batching operators that can output dynamic shape. "
-                f"Attempted to vmap over aten::{DYNAMIC[name]}. Please file an issue at "
+                f"Attempted to vmap over {aten}. Please file an issue at "
                 "https://github.com/pytorch/pytorch/issues if you need this feature."
             )
-        if name == "MaskedSelect" and self.depends(arguments[1]):
+        if op is MaskedSelect and self.depends(arguments[1]):
             raise RuntimeError(
                 "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
                 "support this because for each batch this would return a differently shaped "
                 "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
                 "need this feature."
             )
-        if name == "NativeBatchNorm" and arguments[5]:
-            self.check_running(arguments[0], arguments[3:5])
-        if name == "NativeGroupNorm":
-            self.check_running(arguments[0], arguments[5:7])
+        writes = getattr(op, "writes", None)
+        if writes:
+            self.check_running(arguments[0], writes(*arguments))
         if ruleless := op_without_rule(name, arguments):
             raise RuntimeError(
                 f"Batching rule not implemented for aten::{ruleless}. We could not generate a "
@@ -209,11 +202,11 @@ class Samples(ReadingMode):
             raise RuntimeError(NUM_CLASSES)
         if kind == OUT:
             raise RuntimeError(
-                f"Batching rule not implemented for aten::{snake(name)}.out; the fallback path "
+                f"Batching rule not implemented for {aten}.out; the fallback path "
                 "doesn't work on out= or view ops."
             )
         if kind == IN_PLACE and not self.depends(arguments[0]):
-            raise unbatched(name, self.level)
+            raise unbatched(op, self.level)
 
     def check_running(self, x: Tensor, statistics: tuple) -> None:
         """Before a layer writes the running statistics of x, or None, in place."""
@@ -226,7 +219,7 @@ class Samples(ReadingMode):
         parts = index if isinstance(index, tuple) else (index,)
         chosen = [x for x in parts if isinstance(x, Tensor) and self.depends(x)]
         if value and chosen and not self.depends(tensor):
-            raise unbatched("IndexPut", self.level)
+            raise unbatched(IndexPut, self.level)
         if any(x.dtype in (_core.bool, _core.uint8) for x in chosen):
             raise RuntimeError(MASK)
 
@@ -240,11 +233,9 @@ def op_without_rule(name: str, arguments: tuple) -> str:
     return "equal" if name == "equal" else ""
 
 
-def unbatched(name: str, level: int) -> RuntimeError:
+def unbatched(op: Any, level: int) -> RuntimeError:
     """Of an op that writes samples into a tensor that holds one value for all."""
-    own = snake(name) + "_"
-    arithmetic = name in ARITHMETIC
-    what = "inplace arithmetic" if arithmetic else own if name in BY_NAME else f"aten::{own}"
+    what = op.batching or aten_name(op, True)
     where = f"at level {level}" if what.startswith("aten") else "in a vmap"
     return RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
@@ -253,11 +244,6 @@ def unbatched(name: str, level: int) -> RuntimeError:
         f"instead of {what}. If said operator is being called inside the PyTorch framework, please "
         "file a bug report instead."
     )
-
-
-def snake(name: str) -> str:
-    """index_add of IndexAdd."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 def arrays_in(values: Any) -> Iterator[Any]:

@@ -25,6 +25,7 @@ from tiny_torch.tensor import Tensor, wrap
 
 class Add(Binary):
     cost = "sum"
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -37,6 +38,7 @@ class Add(Binary):
 
 class Sub(Binary):
     cost = "difference"
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -54,6 +56,7 @@ class Mul(Binary):
     overwrites = True
     once = True
     cost = "multiplication"
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -79,6 +82,7 @@ class Div(Binary):
     saves = (0, 1)
     used_by = ((1,), (0, 1))
     once = True
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -127,6 +131,7 @@ class Pow(Binary):
     saves = (0, 1, ~0)
     used_by = ((0, 1), (0, 1), (1,))
     words = "y:exponent"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -259,6 +264,7 @@ class Hypot(Binary):
 @public("atan2", "The angle of the point (other, input).", numbers=False)
 class Atan2(Binary):
     saves = (0, 1)
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -300,6 +306,7 @@ class Addcmul(Ternary):
     saves = (1, 2)
     used_by = ((2,), (1,))
     words = "y:tensor1 z:tensor2"
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, z, out=None):
@@ -317,6 +324,7 @@ class Addcdiv(Ternary):
     saves = (1, 2)
     used_by = ((2,), (1, 2))
     words = "y:tensor1 z:tensor2"
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, z, out=None):

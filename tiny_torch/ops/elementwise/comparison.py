@@ -65,6 +65,8 @@ LogicalOr = without_gradient(
 LogicalXor = without_gradient(
     "logical_xor", "Whether just one element is not 0.", 2, LOGICAL, numbers=False
 )
+for _op in (LogicalAnd, LogicalOr, LogicalXor):
+    _op.batching = "inplace arithmetic"
 for _name, _what in (("gcd", "greatest common divisor"), ("lcm", "least common multiple")):
     without_gradient(_name, f"The {_what} of two integers.", 2, (), numbers=False)
 LogicalNot = without_gradient("logical_not", "Whether each element is 0.", 1, LOGICAL)

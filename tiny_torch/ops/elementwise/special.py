@@ -22,6 +22,7 @@ Erfinv = of_input(
     "The inverse of erf; NaN beyond 1.",
     lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI),
 )
+Erfinv.autocast = "float32 on cuda"
 of_input("lgamma", "The logarithm of gamma's absolute value.", lambda grad, x: grad * x.digamma())
 of_input(
     "digamma", "The derivative of gamma's logarithm.", lambda grad, x: grad * run(Polygamma, x, 1)

@@ -119,6 +119,11 @@ Rsqrt = of_output("rsqrt", "1 / sqrt(x).", lambda grad, y: grad * (y * y * y * -
 Reciprocal = of_output("reciprocal", "1 / x.", lambda grad, y: grad * -(y * y))
 Tan = of_output("tan", "The tangent.", lambda grad, y: grad * (y * y + 1))
 
+for _op in (
+    Acos, Asin, Cosh, Exp, Expm1, Log, Log10, Log1p, Log2, Reciprocal, Rsqrt, Sinh, Tan
+):  # fmt: skip
+    _op.autocast = "float32 on cuda"
+
 Sign = of_nothing("sign", "-1, 0 or 1 as each element's sign.", zero_gradient)
 Floor = of_nothing("floor", "The largest integer not above each element.", zero_gradient)
 Ceil = of_nothing("ceil", "The smallest integer not below each element.", zero_gradient)

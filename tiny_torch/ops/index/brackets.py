@@ -70,6 +70,8 @@ class IndexPut(Op):
     """x with values written, or added, at the positions of index arrays."""
 
     arity = 2
+    autocast = "widest on cuda"
+    batching = "index_put_"
 
     @staticmethod
     def forward(x, values, accumulate, *indices, out=None):
@@ -98,6 +100,7 @@ class Copy(Op):
 
     arity = 2
     node_name: Any = copy_name
+    batching = "inplace arithmetic"
 
     @staticmethod
     def forward(x, source, out=None):
@@ -133,6 +136,7 @@ class Fill(Copy):
 
     node_name = "FillBackward2"
     cost = "read or write"
+    batching = ""
 
     @staticmethod
     def forward(x, number, out=None):

@@ -54,6 +54,8 @@ class ScatterAdd(Op):
 
     arity = 3
     saves = (2,)
+    autocast = "widest on cuda"
+    batching = "scatter_add_"
 
     @staticmethod
     def forward(x, source, index, dim, out=None):
@@ -140,6 +142,7 @@ class ScatterReduce(Op):
 
     arity = 3
     saves = (0, 1, 2, ~0)
+    batching = "scatter_reduce_"
 
     @staticmethod
     def forward(x, source, index, dim, reduce, include_self, out=None):

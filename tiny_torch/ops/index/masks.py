@@ -105,6 +105,8 @@ def spread(x: Any, mask: Any) -> Any:
 
 
 class Nonzero(Op):
+    dynamic_shape = True
+
     @staticmethod
     def forward(x):
         return x.nonzero(), ()

@@ -44,6 +44,7 @@ class IndexAdd(Op):
     arity = 3
     saves = (2,)
     used_by = ((1,),)
+    batching = "index_add_"
 
     @staticmethod
     def forward(x, source, index, dim, out=None):
@@ -63,6 +64,7 @@ class IndexCopy(Op):
 
     arity = 3
     saves = (2,)
+    autocast = "widest on cpu"
 
     @staticmethod
     def forward(x, source, index, dim, out=None):
@@ -83,6 +85,7 @@ class IndexFill(Op):
 
     arity = 3
     saves = (2,)
+    batching = "index_fill_"
 
     @staticmethod
     def forward(x, value, index, dim, out=None):
@@ -155,3 +158,5 @@ class Put(Op):
 
 class IndexReduce(ScatterReduce):
     """ScatterReduce by an index that is the same for all elements of a slice."""
+
+    batching = ""

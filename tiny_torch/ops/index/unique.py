@@ -18,6 +18,7 @@ class Unique2(Op):
 
     outputs = 3
     aten: Any = "_unique2"
+    dynamic_shape = True
 
     @staticmethod
     def forward(x, consecutive, inverse, counts):

@@ -51,6 +51,7 @@ class Matmul(Op):
     node_name: Any = product_name
     aten: Any = product_function
     cost = "product"
+    autocast = "lower"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -118,6 +119,7 @@ class Mv(Matmul):
     aten = "mv"
     words = "y:vec"
     cost = ""
+    autocast = "lower on cuda"
 
 
 class Dot(Matmul):
@@ -127,14 +129,19 @@ class Dot(Matmul):
     aten = "dot"
     words = "y:tensor"
     cost = ""
+    autocast = "widest on cuda"
 
 
 class MatmulMv(Mv):
     """`matmul`'s, which autocast tells from `mv`."""
 
+    autocast = "lower"
+
 
 class MatmulDot(Dot):
     """`matmul`'s, which autocast tells from `dot`."""
+
+    autocast = "lower"
 
 
 class Linear(Op):
@@ -145,6 +152,7 @@ class Linear(Op):
     keeps_data = (1,)
     used_by = ((1,), (0,))
     cost = "linear"
+    autocast = "lower"
 
     @staticmethod
     def forward(x, weight, bias):

@@ -30,6 +30,7 @@ class Addmm(Op):
     dims = 2, 2  # of a and b
     words = "a:mat1 b:mat2"
     cost = "sum of a product"
+    autocast = "lower"
 
     @classmethod
     def forward(cls, x, a, b, beta, alpha, out=None):
@@ -71,6 +72,7 @@ class Addmv(Addmm):
     dims = 2, 1
     words = "a:mat b:vec"
     cost = ""
+    autocast = "lower on cuda"
 
 
 class Baddbmm(Addmm):

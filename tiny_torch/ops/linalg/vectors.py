@@ -12,6 +12,7 @@ class LinalgCross(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((1,), (0,))
+    autocast = "widest on cuda"
 
     @staticmethod
     def forward(x, y, dim):

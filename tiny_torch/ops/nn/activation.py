@@ -80,6 +80,7 @@ class LogSigmoid(Fused, record="log_sigmoid"):
 
 class Softplus(Elementwise):
     saves = (0,)
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, beta, threshold):

@@ -51,6 +51,10 @@ class NativeBatchNorm(Op):
         mean, var = wrap(running_mean).view(shape), wrap(running_var).view(shape)
         return scaled((x - mean) * (var + eps).rsqrt(), weight, bias)
 
+    @staticmethod
+    def writes(x, weight, bias, running_mean, running_var, training, *rest):
+        return (running_mean, running_var) if training else ()
+
 
 class NativeGroupNorm(NativeBatchNorm):
     """(x, weight, bias): the statistics of groups of channels, for each sample.
@@ -59,6 +63,7 @@ class NativeGroupNorm(NativeBatchNorm):
     """
 
     aten = "group_norm"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
@@ -75,6 +80,10 @@ class NativeGroupNorm(NativeBatchNorm):
         size = math.prod(x.shape[1:]) // groups  # not -1, for a batch may be empty
         y = normalised(x.reshape((x.shape[0], groups, size)), (2,), eps)
         return scaled(y.reshape(x.shape), weight, bias)
+
+    @staticmethod
+    def writes(x, weight, bias, groups, eps, *running):
+        return running[:2]
 
 
 def unread(bias):

@@ -29,6 +29,7 @@ class Convolution(Op):
     aten = "conv{spatial}d"
     words = "x:input settings:stride,padding,dilation,groups"
     cost = "convolution"
+    autocast = "lower"
 
     @staticmethod
     def forward(x, w, bias, settings, size=None, last=None):
@@ -80,6 +81,7 @@ class ConvolutionTranspose(ConvolutionInput):
     aten = "conv_transpose{spatial}d"
     words = "y:input settings:stride,padding,dilation,groups"
     cost = "transposed convolution"
+    autocast = "lower"
 
     @staticmethod
     def forward(y, w, bias, size, settings):

@@ -32,6 +32,7 @@ class CrossEntropy(Op):
     aten = "cross_entropy_loss"
     words = "x:logits"
     cost = "loss"
+    autocast = "float32"
 
     @staticmethod
     def forward(x, target, weight, *options):
@@ -93,6 +94,7 @@ class NllLoss(Op):
     piecewise = True
     words = "log_p:self"
     cost = "loss"
+    autocast = "float32"
 
     @staticmethod
     def forward(log_p, target, weight, dim, reduction, ignore_index):

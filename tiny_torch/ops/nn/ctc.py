@@ -14,6 +14,7 @@ class CtcLoss(Op):
     """
 
     saves = (0, ~0)
+    autocast = "float32 on cpu"
 
     @staticmethod
     def forward(x, targets, times, lengths, blank, zero_infinity):

@@ -37,6 +37,7 @@ class NativeLayerNorm(Op):
     aten = "layer_norm"
     words = "x:input"
     cost = "lines"
+    autocast = "float32 on cuda"
 
     @classmethod
     def forward(cls, x, weight, bias, dims, eps):

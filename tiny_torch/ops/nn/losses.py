@@ -63,6 +63,7 @@ class Distance(Loss):
 
 class MseLoss(Distance, record="mse_loss"):
     cost = "loss"
+    autocast = "float32"
 
     @staticmethod
     def composite(x, target, reduction):
@@ -82,6 +83,7 @@ class L1Loss(AbsoluteError):
     saves = (None,)
     used_by = ((0, 1),)
     piecewise = True
+    autocast = "float32"
 
     @staticmethod
     def forward(x, target, reduction):
@@ -104,6 +106,7 @@ class L1Loss(AbsoluteError):
 
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):
     words = "settings:beta"
+    autocast = "float32"
 
     @staticmethod
     def composite(x, target, reduction, beta):
@@ -180,6 +183,7 @@ class MultilabelMarginLoss(Op):
     """The loss of each row, (N), from rows (N, C) and their class numbers before a -1."""
 
     saves = (0,)
+    autocast = "float32"
 
     @staticmethod
     def forward(x, targets):

@@ -75,6 +75,11 @@ class PadFromInput(Op):
         name = ("ReflectionPad", "ReplicationPad", None)[kind]
         return f"{name}{len(plan[0])}DBackward0" if name else "torch::autograd::CopySlices"
 
+    @staticmethod
+    def autocast(x, mode, plan, last):
+        listed = mode == REPLICATE or (mode == REFLECT and len(plan[0]) < 3)
+        return "float32 on cpu" if listed else ""
+
 
 class PadCircular(PadFromInput):
     """In PyTorch it is made of views and copies."""

@@ -34,6 +34,10 @@ def by_sizes(kind: str, suffix: str = "") -> Any:
     return node_name
 
 
+def of_volumes(x, size, settings):
+    return "float32 on cpu" if len(size) == 3 else ""
+
+
 class MaxPool(Op):
     """x -> y. Kept is which tap of its window each is: a byte."""
 
@@ -42,6 +46,7 @@ class MaxPool(Op):
     aten = "max_pool{second}d"
     words = "windows:kernel_size,stride,padding,dilation"
     cost = "pool"
+    autocast = of_volumes
 
     @staticmethod
     def forward(x, size, windows):
@@ -112,6 +117,7 @@ class AvgPool(Op):
     aten = "avg_pool{second}d"
     words = "settings:kernel_size,stride,padding,count_include_pad,divisor_override"
     cost = "pool"
+    autocast = of_volumes
 
     @staticmethod
     def forward(x, size, settings):

@@ -14,6 +14,8 @@ NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS = range(5)
 class Interpolate(Op):
     """x (N, C, *) -> y of spatial sizes `size`."""
 
+    autocast = "float32 on cuda"
+
     @staticmethod
     def forward(x, size, settings):
         module = array_module(x.device)

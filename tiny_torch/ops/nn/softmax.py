@@ -15,6 +15,7 @@ class Softmax(Op):
     saves = (~0,)
     overwrites = True
     cost = "lines"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, dim, out=None):
@@ -58,6 +59,7 @@ class LogSoftmax(Op):
     saves = (~0,)
     overwrites = True
     cost = "lines"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, dim, out=None):

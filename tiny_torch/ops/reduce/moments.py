@@ -73,6 +73,7 @@ def dispersion(x, dims, keepdim, correction, root):
 
 class Logsumexp(Op):
     saves = (0, ~0)
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, dims, keepdim, out=None):

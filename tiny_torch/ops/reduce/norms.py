@@ -16,6 +16,7 @@ class LinalgVectorNorm(Op):
     """(sum |x|^p)^(1/p); half types are summed in float32. The gradient at 0 is 0."""
 
     saves = (0, ~0)
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, p, dims, keepdim):

@@ -15,6 +15,7 @@ from tiny_torch.ops.index.selection import Select
 
 class Cumsum(Op):
     cost = "copy"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, dim, dtype=None, reverse=False, out=None):
@@ -30,6 +31,7 @@ class Cumprod(Op):
     """d y[i] / d x[k] is y[k-1] x[k+1] ... x[i]: no division, so zeros are as good as others."""
 
     saves = (0, ~0)
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, dim, dtype=None, out=None):

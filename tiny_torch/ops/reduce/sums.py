@@ -28,6 +28,7 @@ def count(shape, dims) -> int:
 class Sum(Op):
     node_name = by_dims("Sum")
     cost = "read or write"
+    autocast = "float32 on cuda"
 
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):
@@ -60,6 +61,7 @@ class Prod(Op):
 
     saves = (0, ~0)
     node_name = by_dims("Prod")
+    autocast = "float32"
 
     @staticmethod
     def forward(x, dims, keepdim, dtype=None, out=None):

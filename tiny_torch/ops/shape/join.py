@@ -13,6 +13,7 @@ from tiny_torch.ops.shape.views import Part
 
 class Cat(Op):
     cost = "join"
+    autocast = "widest on cpu"
 
     @staticmethod
     def forward(*arguments, out=None):
@@ -38,6 +39,7 @@ class Cat(Op):
 
 class Stack(Op):
     cost = "join"
+    autocast = "widest on cpu"
 
     @staticmethod
     def forward(*arguments, out=None):
