@@ -7,11 +7,8 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
-from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.base.docstrings import told_as
+from tiny_torch.base.docstrings import in_each_dim
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.docstrings import in_each_dim
-from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import by_name
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
