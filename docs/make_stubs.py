@@ -125,10 +125,9 @@ class Published:
 
     def methods(self) -> list[str]:
         self.imports.add("from tiny_torch._core import TensorBase")
-        found = {name: f for module in methods.MODULES for name, f in module.METHODS.items()}
         return [
             line
-            for name, function in sorted(found.items())
+            for name, function in sorted(methods.METHODS.items())
             for line in self.definition(name, function, "self")
         ]
 

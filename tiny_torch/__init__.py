@@ -81,9 +81,7 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
     from tiny_torch.vision import datasets, models, transforms
 
 
-for _module in (
-    dtypes, *methods.MODULES, devices, layouts, random, switches, tensor_types,
-):  # fmt: skip
+for _module in (dtypes, methods, devices, layouts, random, switches, tensor_types):
     globals().update(methods.publish(__name__, _module.FUNCTIONS))
 
 

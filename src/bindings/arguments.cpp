@@ -3,6 +3,7 @@
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/shapes.h"
 #include "core/type_name.h"
 
 namespace tt::py {
@@ -115,6 +116,20 @@ PyObject* is_pair(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const NDArray &x = array_of(first), &y = array_of(second);
   return PyBool_FromLong(x.dtype() == y.dtype() && is_floating(x.dtype()) &&
                          x.shape() == y.shape());
+}
+
+// class_dim(input, target): the dim of the classes, where the target has int64 classes (N, *) for a
+// float input (N, C, *), or () for (C); None where Python has more to ask.
+PyObject* class_dim(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "class_dim(input, target)");
+  if (!is_tensor(args[0]) || !is_tensor(args[1])) Py_RETURN_NONE;
+  PyObject *const input = tensor_of(args[0]).array, *const classes = tensor_of(args[1]).array;
+  if (!is_array(input) || !is_array(classes)) Py_RETURN_NONE;
+  const NDArray &x = array_of(input), &target = array_of(classes);
+  if (x.ndim() == 0 || !is_floating(x.dtype()) || target.dtype() != DType::Int64) Py_RETURN_NONE;
+  const int dim = x.ndim() == 1 ? 0 : 1;
+  if (target.shape() != without(x.shape(), dim)) Py_RETURN_NONE;
+  return PyLong_FromLong(dim);
 }
 
 // show(array, steps): the view that a chain of the array's own methods leads to. `steps` are tuples
@@ -392,6 +407,7 @@ PyMethodDef functions[] = {{"are_ints", are_ints<false>, METH_O, nullptr},
                            fast<check_tensors>("check_tensors"),
                            fast<fits>("fits"),
                            fast<is_pair>("is_pair"),
+                           fast<class_dim>("class_dim"),
                            fast<require_float>("require_float"),
                            fast<show>("show"),
                            fast<basic_index>("basic_index"),

@@ -148,6 +148,18 @@ def test_saved_values_of_common_nodes(torch):
     assert x.max(1)[0].grad_fn._saved_indices.tolist() == [2, 2]
     node = torch.nn.functional.linear(x, x, x[:, 0]).grad_fn
     assert node._saved_mat1 is x and node._saved_mat2.tolist() == x.t().tolist()
+    F, image = torch.nn.functional, x.view(1, 1, 2, 3)
+    for y, settings in (
+        (F.max_pool2d(image, 2, 1, dilation=1), {"kernel_size": (2, 2), "stride": (1, 1)}),
+        (F.avg_pool2d(image, 2, 1), {"padding": (0, 0), "count_include_pad": True}),
+        (F.conv2d(image, image, padding=2), {"padding": (2, 2), "groups": 1}),
+        (F.conv_transpose2d(image, image, padding=1), {"stride": (1, 1), "padding": (1, 1)}),
+        (F.huber_loss(x, x * 2, delta=0.5), {"delta": 0.5, "reduction": 1}),
+        (F.smooth_l1_loss(x, x * 2, beta=2.0), {"beta": 2.0}),
+    ):
+        for name, setting in settings.items():
+            assert getattr(y.grad_fn, f"_saved_{name}") == setting, name
+    assert not hasattr(F.adaptive_avg_pool2d(image, 1).grad_fn, "_saved_kernel_size")
     assert not hasattr(x.sum(0).grad_fn, "_saved_result") and not hasattr(node, "_saved_self")
     with pytest.raises(AttributeError):
         node._saved_mat1 = x

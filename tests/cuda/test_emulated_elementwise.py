@@ -4,6 +4,7 @@ one; the CPU's bits either way.
 
 from __future__ import annotations
 
+import math
 import operator
 
 import pytest
@@ -97,6 +98,21 @@ def test_casts(dtype, to):
         ours, theirs = (layout(i).to(getattr(torch, to)) for i in (x.to(DEVICE), x))
         compare(ours, theirs, f"{dtype} to {to}", ulps=0)
         compare(layout(x.to(DEVICE)).contiguous(), layout(x).contiguous(), dtype, ulps=0)
+
+
+# Transposed, by tiles: whole ones, with a rest, among other dims, and what is too narrow for them.
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((64, 64), (1, 0)), ((33, 70), (1, 0)), ((40, 15), (1, 0)), ((3, 40, 17), (0, 2, 1)),
+        ((2, 40, 5, 33), (3, 2, 1, 0)), ((2, 33, 6, 7), (0, 2, 3, 1)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "int64"])
+def test_transposed_copies(dtype, shape, order):
+    x = torch.arange(math.prod(shape)).reshape(shape).to(getattr(torch, dtype))
+    expected = x.permute(order).contiguous()
+    compare(x.to(DEVICE).permute(order).contiguous(), expected, dtype, ulps=0)
 
 
 def test_layouts_that_differ():

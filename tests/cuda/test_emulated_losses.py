@@ -89,6 +89,7 @@ def binned_by_edges(x, weight=None):
 
 X, C, W = floats(5, 7), numbers(5), chances(7)
 LONG, CHUNKS = floats(2, 2100), floats(1, 4, 47, 48)  # more than a block holds
+FAR_APART = floats(2, 40, 19, 20)
 WIDE, IMAGES = floats(3, 700), floats(4, 6, 5, 5)
 LARGE = (floats(40000), floats(40000))
 
@@ -122,6 +123,9 @@ CASES = {
     "batch_norm, many": (both_modes, module(nn.BatchNorm2d, 3), floats(5, 3, 12, 12)),
     "batch_norm, chunks": (both_modes, module(nn.BatchNorm2d, 2), floats(2, 2, 50, 45)),
     "batch_norm, channels last": (both_modes, module(nn.BatchNorm2d, 6), channels_last(IMAGES)),
+    "batch_norm, channels last, many": (
+        *(both_modes, module(nn.BatchNorm2d, 40), channels_last(FAR_APART)),
+    ),
     "batch_norm, rows": (both_modes, module(nn.BatchNorm1d, 7), X),
     "batch_norm, turned": (both_modes, module(nn.BatchNorm1d, 5), turned(X)),
     "batch_norm, fixed": (fixed, module(nn.BatchNorm2d, 6), IMAGES),
@@ -167,6 +171,10 @@ WITHOUT_GRADIENT = {
     ),
     "bincount": (torch.bincount, numbers(900)),
     "bincount, longer": (option(torch.bincount, minlength=12), numbers(5)),
+    "bincount, of many blocks": (torch.bincount, numbers(40000)),
+    "bincount, more than a block counts": (option(torch.bincount, minlength=5000), numbers(900)),
+    "histogram, of many blocks": (binned(True), floats(40000)),
+    "histogram of weights, of many blocks": (binned(True), floats(3000), floats(3000)),
     "histogram": (binned(True), floats(900)),
     "histogram, by width": (binned(False), floats(900)),
     "histogram, weights": (binned(True), floats(900), chances(900)),

@@ -102,9 +102,14 @@ SCANS = {
 }
 
 
+# Lines of one chunk and of several, which have chunks in turn; lines side by side, 32 of a block.
 @pytest.mark.parametrize(
-    ("shape", "dim"), [((700,), 0), ((3, 300), 1), ((300, 3), 0), ((2, 65, 4), 1)]
-)
+    ("shape", "dim"),
+    [
+        ((700,), 0), ((2048,), 0), ((2049,), 0), ((3, 300), 1), ((2, 5000), 1), ((300, 3), 0),
+        ((2, 65, 4), 1), ((2, 4200, 33), 1), ((9, 40, 5), 1), ((70, 3), 1), ((300, 12), 1),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("name", SCANS)
 def test_scans_of_several_tiles(name, shape, dim):
     scan = SCANS[name]
@@ -115,6 +120,16 @@ def test_scans_of_several_tiles(name, shape, dim):
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.bfloat16, torch.float16])
 def test_scans_of_other_dtypes(dtype):
     agree(lambda x: (*x.cummax(1), *x.cummin(1), x.cumsum(1)), drawn(3, 300, dtype=dtype))
+
+
+def test_scans_have_the_same_bits_each_time():
+    x = drawn(6000, dtype=torch.float32).to(DEVICE)
+    assert len({x.cumsum(0).cpu().numpy().tobytes() for _ in range(3)}) == 1
+
+
+def test_a_scan_of_chunks_of_chunks():
+    x = torch.ones((1 << 22) + 3, dtype=torch.uint8)  # more than 2048 chunks of 2048
+    assert torch.equal(x.to(DEVICE).cumsum(0).cpu(), torch.arange(1, len(x) + 1))
 
 
 def test_extremes_so_far_keep_a_nan():

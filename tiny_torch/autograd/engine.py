@@ -1,12 +1,18 @@
 """Backward: runs the nodes behind some outputs, youngest first, and delivers gradients to leaves.
 
-A node is younger than all that it was made from, so falling sequence numbers are an order in which
-every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
-Gradients are arrays, or Terms, which are added to an array later (term.py). Under ``create_graph``
-they are tensors, and the same formulas are recorded. What a user has seen stays a tensor (seen.py).
-The engine holds no state between or during calls: a backward may run inside another, in a signal's
-handler or a hook, or beside it in another thread. It changes the thread's modes only around what
-may be a user's code, so that such a handler sees those of the program.
+A node has a higher number than all nodes that it was made from. So in the order of falling numbers
+every node has its whole gradient before it runs. No recursion: a graph may be 100,000 ops deep.
+
+A gradient on its way is an array, or a Term, which is added to an array later (term.py). Under
+``create_graph`` it is a tensor, and the same formulas are recorded. A gradient that a hook has seen
+stays the tensor that the hook saw (seen.py).
+
+All state is in one Run: a backward may run inside another, in a hook or a signal's handler, or
+beside it in another thread. A Run changes the thread's modes only around code that may be a
+user's, so that a signal's handler finds the modes of the program.
+
+Not here: hooks (hooks.py), anomaly detection, modes that see ops, the profiler's record. They are
+called where a node has hooks, or by modes.module_of where their bit is set.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class Op:
     # For each of them, the inputs whose gradients are computed from it; (): all are. Where that is
     # said, what is saved may be a function, which is called for it where the op is recorded.
     used_by: tuple[tuple[int, ...], ...] = ()
-    # The places in `saved` of inputs whose views or results PyTorch saves: they keep the data that
-    # they had, where `.data` is set anew.
+    # Places in `saved` that go on with the data that was saved, after `input.data = other`: where
+    # PyTorch's node saves a view or a result of the input, which that does not reach.
     keeps_data: tuple[int, ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1
@@ -53,16 +53,17 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
-    # An op without a gradient refuses to write where something requires grad, but in these forms:
-    # there it takes such tensors, and their history stays as it is.
+    # The forms in which an op without a gradient takes tensors that require grad, and leaves their
+    # history as it is. In the others it refuses them.
     unrecorded: tuple[str, ...] = ()  # "out", "in place"
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
-    # Whether a second backward is refused though no array was saved. PyTorch's node has saved one
-    # here: a number as a tensor, or the input for its shape.
+    # Whether a second backward is refused although no array was saved, because PyTorch's node has
+    # saved one: a number as a tensor, or the input for its shape.
     once = False
-    # Its gradient depends in steps on the first input. Recorded, that gradient has one of zeros for
-    # the input, as PyTorch's has, and not none.
+    # Whether its gradient is a step function of the first input, as that of relu: differentiated
+    # again, it gives zeros for the input, as in PyTorch, and not None.
     piecewise = False
+    transposes = False  # its gradient is a transposed view: a product may as well be its transpose
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
     # ---- the sheet: what others ask of an op ---------------------------------------------------

@@ -13,7 +13,8 @@ from typing import Any
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.tensor import wrap
 
-# PyTorch's words for arguments of forward, where ours are others; an op's own are its `words`.
+# PyTorch's words for arguments of forward, where ours are others. An op's own are its `words`, with
+# commas for a tuple of settings.
 WORDS = {
     "x": "self", "y": "other", "low": "min", "high": "max", "dims": "dim", "edge": "lambd",
     "slope": "negative_slope", "p": "ord", "w": "weight",
@@ -35,7 +36,7 @@ STEPS: dict[str, tuple[str, ...]] = {
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
+def names_of(node: Any) -> Iterator[tuple[str, Callable, Any]]:
     """(name, how it is read, which) of all that a node shows."""
     op: Any = node.op
     if not isinstance(node.op, type) or op.forward is None:  # a user's Function has `saved_tensors`
@@ -51,12 +52,14 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
         yield words.get(name, name), read_saved, k
     for j, name in enumerate(takes[count : count + len(node.constants)]):
         if name == "steps":
-            last, _ = node.constants[j][-1]
-            yield from ((word, read_step, i) for i, word in enumerate(STEPS.get(last, ())))
+            for last, _ in node.constants[j][-1:]:  # none, of an alias
+                yield from ((word, read_step, i) for i, word in enumerate(STEPS.get(last, ())))
         elif name == "indices":
             yield name, read_indices, j
-        elif name not in UNSAID:
-            yield words.get(name, name), read_constant, j
+        elif name in words or name not in UNSAID:
+            parts = words.get(name, name).split(",")
+            several = [(part, read_part, (j, i)) for i, part in enumerate(parts)]
+            yield from several if len(parts) > 1 else [(*parts, read_constant, j)]
     if 0 not in op.saves and type(node.saved) is tuple and ".nn." not in op.__module__:
         k = sum(place is not None for place in op.saves)
         value = node.saved[k] if k < len(node.saved) else None
@@ -71,6 +74,10 @@ def read_saved(node: Any, k: int) -> Any:
 def read_constant(node: Any, j: int) -> Any:
     value = node.constants[j]
     return REDUCTIONS.get(value, value) if isinstance(value, str) else value
+
+
+def read_part(node: Any, place: tuple[int, int]) -> Any:
+    return node.constants[place[0]][place[1]]
 
 
 def read_indices(node: Any, j: int) -> tuple:
@@ -93,7 +100,7 @@ def properties_of(node: Any) -> dict[str, property]:
     return found
 
 
-def shown_by(read: Callable, place: int) -> property:
+def shown_by(read: Callable, place: Any) -> property:
     def value(node: Any) -> Any:
         try:
             return read(node, place)

@@ -11,7 +11,6 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import run
-from tiny_torch.base.dtypes import HALVES
 
 NDArray = _core.NDArray
 
@@ -42,7 +41,7 @@ class Term:
         if (
             type(total) is not NDArray
             or total.dtype is not dtype
-            or dtype in HALVES
+            or dtype.itemsize == 2
             or not total.is_contiguous()
         ):
             return False

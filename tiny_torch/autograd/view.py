@@ -12,9 +12,9 @@ from tiny_torch import _core
 # The edge of a leaf that requires grad: a reference to itself would keep it alive.
 LEAF: Any = ("leaf", 0)
 
-# How a view was made. A write in place that is recorded goes through a PLAIN view only. A view of a
-# view is of the kind of the first one, unless it was made in another way itself: as one of several
-# results, under no_grad, in inference mode, or in a user's Function.
+# How a view was made: by an ordinary op, as one of several results, under no_grad, in inference
+# mode, in a user's Function. Only a PLAIN view may be written in place where that is recorded. A
+# PLAIN view of another view has the kind of that one.
 PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5)
 
 

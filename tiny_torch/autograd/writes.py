@@ -21,12 +21,12 @@ from tiny_torch.base.modes import OFF, modes
 
 
 def renew(tensor, view):
-    """The edge of a view whose memory has been written since it was made: from its base anew."""
-    # `rebase` stored the base's edge in the view that did the last write, because the base may have
+    """The new edge, from the base, of a view whose memory was written since its edge was made."""
+    # The view that wrote last has the base's edge already, from `rebase`: the base itself may have
     # been detached since.
     base = tensor.edge if view.stamp == ~tensor.array.stamp else edge_of(view.base)
-    # A base without an edge was detached; then a view that had a history must not keep it, because
-    # it shows other values now.
+    # If the base has no edge, it was detached. A view with a history gets a new one even then: the
+    # old one is that of other values.
     if base is not None or (tensor.edge is not None and tensor.edge is not LEAF):
         if view.kind != PLAIN:
             if modes.bits & OFF:

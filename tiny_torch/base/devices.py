@@ -10,6 +10,7 @@ TINY_TORCH_CUDA=emulated in the environment it is that of ``cuda-emulated`` unde
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import threading
@@ -200,9 +201,8 @@ def array_module(where: Any = None) -> Any:
     if name in modules:
         return modules[name]
     if name == "ref":
-        from tiny_torch import reference  # slow to load, and for readers and tests only
-
-        return modules.setdefault(name, reference)
+        # slow to load, and for readers and tests only
+        return modules.setdefault(name, importlib.import_module("tiny_torch.reference"))
     if name == "cuda-emulated":
         return _load_emulated()
     return _load_cuda()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tiny_torch.functions.elementwise import arithmetic, declared
+from tiny_torch.functions.elementwise import arithmetic, declared  # noqa: F401
+from tiny_torch.functions.public import FUNCTIONS, METHODS
 
 ALIASES = {
     "absolute": "abs",
@@ -29,11 +28,6 @@ ALIASES = {
     "true_divide": "div",
 }
 
-functions = {**declared.FUNCTIONS, **arithmetic.FUNCTIONS}
-methods = {**declared.METHODS, **arithmetic.METHODS}
-
-FUNCTIONS: dict[str, Callable] = {alias: functions[name] for alias, name in ALIASES.items()}
-METHODS: dict[str, Callable] = {
-    **{alias: methods[name] for alias, name in ALIASES.items()},
-    **{f"{alias}_": methods[f"{name}_"] for alias, name in ALIASES.items()},
-}
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
+METHODS |= {alias: METHODS[name] for alias, name in ALIASES.items()}
+METHODS |= {f"{alias}_": METHODS[f"{name}_"] for alias, name in ALIASES.items()}

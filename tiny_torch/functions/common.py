@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
-import numpy as np
-
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
@@ -17,6 +15,7 @@ from tiny_torch.base import return_types
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.dtypes import HALVES, cannot_cast
 from tiny_torch.base.modes import modes
+from tiny_torch.ops.common import is_operand
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -38,9 +37,6 @@ check_tensors = _core.check_tensors
 # require_float(function, input): TypeError where it is no tensor, NotImplementedError where that is
 # of no float dtype.
 require_float = _core.require_float
-
-
-OPERANDS = (float, int, Tensor, np.number, np.bool_)
 
 
 def by_name(*functions: Callable) -> dict[str, Any]:
@@ -71,11 +67,6 @@ def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def is_half(value: Any) -> bool:
     return isinstance(value, Tensor) and value.dtype in HALVES
-
-
-def is_operand(value: Any) -> bool:
-    """Whether ops take it as it is: a tensor or a number."""
-    return isinstance(value, OPERANDS)
 
 
 def check_operand(function: str, argument: str, position: int, value: Any) -> None:

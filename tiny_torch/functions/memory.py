@@ -16,6 +16,7 @@ from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.reference.layout import contiguous_strides
 from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resized
+from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage, copied_with_storage
 from tiny_torch.tensor import Tensor, wrap
 
@@ -27,6 +28,7 @@ def is_meta(self: Tensor) -> bool:
     return self.array.device == "meta"
 
 
+@function
 def real(input: Tensor) -> Tensor:
     """The tensor itself, as there are no complex ones.
 
@@ -35,11 +37,13 @@ def real(input: Tensor) -> Tensor:
     return input
 
 
+@function_and_method
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
     return input.array.dtype.is_signed
 
 
+@function_and_method
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero; RuntimeError if there is not just one.
 
@@ -48,21 +52,25 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
+@function
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating point numbers."""
     return input.array.dtype.is_floating_point
 
 
+@function
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.array.size
 
 
+@function_and_method
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape."""
     return input.array.shape == other.array.shape
 
 
+@function
 def result_type(
     *operands: Any,
     scalar: Any = None,
@@ -96,6 +104,7 @@ def result_type(
     return module.result_type(*arrays)
 
 
+@method
 def get_device(self: Tensor) -> int:
     """The number of the GPU; -1 for a tensor on the CPU."""
     return 0 if self.is_cuda else -1
@@ -122,11 +131,13 @@ def never(name: str) -> Any:
     return function
 
 
+@method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether it is in pinned memory of the host: copies to a GPU need not be waited for."""
     return devices.is_pinned(self.array)
 
 
+@method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in pinned memory of the host; itself if it is pinned. RuntimeError without a GPU.
 
@@ -138,6 +149,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return self if pinned is self.array else wrap(pinned)
 
 
+@method
 def record_stream(self: Tensor, stream: Any) -> None:
     """Another stream uses the memory, too: once freed, it waits for what that was given by then.
 
@@ -183,11 +195,13 @@ def cuda_array_interface(self: Tensor) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------ sharing
 
 
+@method
 def is_shared(self: Tensor) -> bool:
     """Whether processes that are forked share the memory."""
     return self.is_cpu and self.array.is_shared()
 
 
+@method
 def share_memory_(self: Tensor) -> Tensor:
     """Moves the memory, for all that look at it, where processes forked from now on share it.
 
@@ -200,6 +214,7 @@ def share_memory_(self: Tensor) -> Tensor:
 # -------------------------------------------------------------------------------------------- sizes
 
 
+@method
 def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape for the elements as they lie in memory; new ones are whatever it held.
 
@@ -259,6 +274,7 @@ def view_as_dtype(x: Tensor, dtype: Any) -> Tensor:
     return wrap(array.reinterpret(dtype, shape, strides, offset))
 
 
+@method
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor; `preserve_format` gives its memory format, too."""
     if memory_format is layouts.preserve_format:
@@ -277,6 +293,7 @@ class Set(Op):
         raise RuntimeError("derivative for set_ is not implemented")
 
 
+@method
 def set_(
     self: Tensor,
     source: Any = NOTHING,
@@ -346,6 +363,7 @@ def part_of(array: Any, offset: int, size: Any, stride: Any) -> Any:
     return array.reinterpret(array.dtype, shape, strides, offset)
 
 
+@method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both show the same elements of the same memory.
 
@@ -356,6 +374,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return places[0] == places[1]
 
 
+@method("__setstate__")
 def set_state(self: Tensor, state: tuple) -> None:
     """The state of a tensor in the pickles of very old PyTorch."""
     if not self.is_leaf:
@@ -373,6 +392,7 @@ def set_state(self: Tensor, state: tuple) -> None:
     self.requires_grad = requires_grad
 
 
+@function
 def is_inference(input: Tensor) -> bool:
     """Whether its memory was made in `inference_mode`: then it may not be written outside.
 
@@ -381,6 +401,7 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
+@method("__deepcopy__")
 def deep_copied(tensor: Any, memo: dict) -> Any:
     """What copy.deepcopy answers for a leaf; RuntimeError for another tensor."""
     if id(tensor) in memo:
@@ -401,34 +422,18 @@ def deep_copied(tensor: Any, memo: dict) -> Any:
     return result
 
 
-NEVER = {name: never(name) for name in ("is_complex", "is_conj", "is_distributed", "is_neg")}
-FUNCTIONS = {
-    **{
-        f.__name__: f
-        for f in (
-            is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel, real,
-            result_type,
-        )
-    },
-    **NEVER,
-}  # fmt: skip
-METHODS = {
-    **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
-    "record_stream": record_stream,
+for _name in ("is_complex", "is_conj", "is_distributed", "is_neg"):
+    function_and_method(never(_name))
+METHODS |= {
     "__cuda_array_interface__": property(cuda_array_interface),
-    **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_, set_, is_set_to)},
-    **NEVER,
-    "__setstate__": set_state,
-    "__deepcopy__": deep_copied,
-    "is_same_size": is_same_size,
+    "is_meta": property(is_meta),
     "layout": property(layout),
     "real": property(real),
-    "is_meta": property(is_meta),
     **{
         f"is_{kind}": property(no)
         for kind in (
-            "ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse",
-            "sparse_csr", "vulkan", "xla", "xpu",
+            "ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr",
+            "vulkan", "xla", "xpu",
         )
     },
 }  # fmt: skip

@@ -1,11 +1,13 @@
-"""The one list of modules with public functions; attaches their methods and operators to Tensor."""
+"""Loads the modules that say what is public; attaches methods and operators to Tensor."""
+
+# ruff: noqa: F401
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from inspect import CO_VARARGS, unwrap
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from tiny_torch import _core
@@ -15,7 +17,7 @@ from tiny_torch.base.docstrings import copy_as
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.compat.refusals import NUMPY
-from tiny_torch.functions import aliases, memory, operators, printing, storage
+from tiny_torch.functions import aliases, comparisons, memory, operators, printing, storage
 from tiny_torch.functions.creation import dlpack, from_data, ranges, windows
 from tiny_torch.functions.creation import fill as creation
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
@@ -31,66 +33,26 @@ from tiny_torch.functions.linalg import (
     vectors,
 )
 from tiny_torch.functions.nn import conv, dropout, pool, rectifiers, softmax
+from tiny_torch.functions.public import FUNCTIONS, METHODS
 from tiny_torch.functions.random import draws, samples
 from tiny_torch.functions.reduce import histogram, moments, norms, numeric, scan, sums
 from tiny_torch.functions.shape import arrange, blocks, join, parts, split, views
 from tiny_torch.tensor import Tensor
 
-MODULES: tuple[ModuleType, ...] = (
-    aliases,
-    arithmetic,
-    arrange,
-    blocks,
-    brackets,
-    cast,
+for _module in (
+    comparisons,
     conv,
-    creation,
-    declared,
-    distances,
-    dlpack,
-    draws,
     dropout,
-    einsum,
-    factor,
-    floats,
-    from_data,
-    gather,
-    histogram,
     history,
     hooks,
-    join,
-    masks,
-    matmul,
-    matrices,
-    memory,
-    moments,
     nodes,
-    norms,
-    numeric,
     operators,
-    parts,
     pool,
-    printing,
-    products,
-    ranges,
     rectifiers,
-    samples,
-    scan,
-    search,
-    slices,
     softmax,
-    solve,
-    sort,
-    special,
-    split,
-    storage,
-    sums,
-    unique,
-    vectors,
-    views,
-    windows,
-    within,
-)
+):
+    FUNCTIONS |= _module.FUNCTIONS
+    METHODS |= _module.METHODS
 
 # These are Python in PyTorch, without that parser.
 PYTHON = {"norm", "split", "unique", "unique_consecutive"}
@@ -118,7 +80,7 @@ _core.explain_refusals(refusals.again, refusals.refused)
 
 
 def published(
-    module: str, name: str, function: Callable, aliases: dict[str, str] = NUMPY
+    module: str, name: str, function: Callable, second_names: dict[str, str] = NUMPY
 ) -> Callable:
     """The function as `module` shows it: with NumPy's names, and a method's without `out`.
 
@@ -135,7 +97,7 @@ def published(
     if (name not in PYTHON or module != "tiny_torch") and not operator:
         names = {
             alias: name
-            for alias, name in aliases.items()
+            for alias, name in second_names.items()
             if name in arguments[method:] and alias not in arguments
         }
     if method and "out" in arguments:
@@ -143,14 +105,14 @@ def published(
     many = bool(code.co_flags & CO_VARARGS)
     own = function.__module__ in PYTHON_MODULES
     own |= module == "tiny_torch" and name in SMALL | PYTHON
-    if not names and aliases and (many or operator or len(arguments) <= method or own):
+    if not names and second_names and (many or operator or len(arguments) <= method or own):
         return function
     flags = nullable = ints = tensors = 0
     for i, argument in enumerate(arguments):
         kind = inner.__annotations__.get(argument)
         if kind == "Any":
             kind = refusals.BY_NAME.get(argument)
-        if kind in TENSORS and aliases and i >= method and argument not in names:
+        if kind in TENSORS and second_names and i >= method and argument not in names:
             names[argument] = TENSORS[kind]
             if i < code.co_argcount:
                 tensors |= 1 << i
@@ -167,7 +129,7 @@ def published(
             nullable |= may_be_none << i
     positional = sys.maxsize if many else code.co_argcount
     plain, as_one = outdated(name, inner), inner is not function
-    if not aliases:
+    if not second_names:
         refusals.PYTHON_FIRST.add(plain)
     places = flags, nullable, ints, tensors
     return _core.Function(
@@ -208,5 +170,4 @@ def attach(methods: dict[str, Any]) -> None:
         setattr(Tensor, name, published("tiny_torch", f"Tensor.{name}", method))
 
 
-for _module in MODULES:
-    attach(_module.METHODS)
+attach(METHODS)

@@ -1,8 +1,11 @@
-"""The operators of Tensor, which answer NotImplemented to what only the other side may know."""
+"""The operators of Tensor, which answer NotImplemented to what only the other side may know.
+
+Here are those of arithmetic; comparisons.py has the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +13,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import is_operand
-from tiny_torch.functions.elementwise import declared
-from tiny_torch.functions.elementwise.arithmetic import rpow
-from tiny_torch.functions.elementwise.declared import forgetful
+from tiny_torch.ops.common import forgetful, is_operand
 from tiny_torch.ops.elementwise.arithmetic import (
     Add,
     Div,
@@ -23,20 +23,6 @@ from tiny_torch.ops.elementwise.arithmetic import (
     Quotient,
     Remainder,
     Sub,
-)
-from tiny_torch.ops.elementwise.comparison import (
-    BitwiseAnd,
-    BitwiseNot,
-    BitwiseOr,
-    BitwiseXor,
-    Eq,
-    Ge,
-    Gt,
-    Le,
-    LeftShift,
-    Lt,
-    Ne,
-    RightShift,
 )
 from tiny_torch.tensor import Tensor, wrap
 
@@ -49,8 +35,10 @@ def is_ours_to_refuse(other: Any) -> bool:
     )
 
 
-def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
+def operator(
+    op: type[Op], swapped: bool = False, takes_numpy: bool = False
+) -> Callable[[Any, Any], Any]:
+    """A number operator of Tensor; with a NumPy array on its right if `takes_numpy`."""
 
     def method(self: Tensor, other: Any = NotImplemented) -> Tensor:
         try:
@@ -59,22 +47,13 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
             if is_ours_to_refuse(other):
                 raise
         if isinstance(other, np.ndarray):
-            if op is Eq or op is Ne:
+            if takes_numpy:
                 return apply(op, self, wrap(_core.from_numpy(other)))
             if op is Quotient:
                 return self.reciprocal() * other
         return NotImplemented
 
     return method
-
-
-def reflected_power(self: Tensor, base: Any = NotImplemented) -> Tensor:
-    try:
-        return rpow(self, base)
-    except TypeError:
-        if is_ours_to_refuse(base):
-            raise
-    return NotImplemented
 
 
 def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
@@ -92,29 +71,21 @@ def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def invert(self: Tensor) -> Tensor:
-    if self.is_floating_point():
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        )
-    return apply(BitwiseNot, self)
+def all_forms(operators: Mapping[str, type[Op]]) -> dict[str, Callable]:
+    """``+``, its form with the operands swapped, and ``+=``, of each."""
+    return {
+        **{f"__{name}__": operator(op) for name, op in operators.items()},
+        **{f"__r{name}__": operator(op, swapped=True) for name, op in operators.items()},
+        **{f"__i{name}__": inplace_operator(op) for name, op in operators.items()},
+    }
 
 
-OPERATORS = {
+ARITHMETIC = {
     "add": Add, "sub": Sub, "mul": Mul, "truediv": Div, "floordiv": FloorDivide,
-    "mod": Remainder, "pow": Pow, "and": BitwiseAnd, "or": BitwiseOr, "xor": BitwiseXor,
-    "lshift": LeftShift, "rshift": RightShift,
+    "mod": Remainder, "pow": Pow,
 }  # fmt: skip
-COMPARISONS = {"eq": Eq, "ne": Ne, "lt": Lt, "le": Le, "gt": Gt, "ge": Ge}
-
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {
-    **{f"__{name}__": operator(op) for name, op in {**OPERATORS, **COMPARISONS}.items()},
-    **{f"__r{name}__": operator(op, swapped=True) for name, op in OPERATORS.items()},
-    "__rpow__": reflected_power,
+    **all_forms(ARITHMETIC),
     "__rtruediv__": operator(Quotient, swapped=True),
-    **{f"__i{name}__": inplace_operator(op) for name, op in OPERATORS.items()},
-    "__neg__": declared.FUNCTIONS["neg"],
-    "__abs__": declared.FUNCTIONS["abs"],
-    "__invert__": invert,
 }

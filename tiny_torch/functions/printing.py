@@ -7,6 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import edge_of
+from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor
 
 
@@ -21,6 +22,7 @@ class Options:
 options = Options()
 
 
+@function
 def set_printoptions(
     precision: int | None = None,
     threshold: int | None = None,
@@ -141,6 +143,7 @@ def history_text(tensor: Tensor) -> list[str]:
     ]
 
 
+@method("__repr__")
 def tensor_text(tensor: Tensor) -> str:
     """What repr(tensor) says."""
     prefix = "tensor("
@@ -177,7 +180,3 @@ def tensor_text(tensor: Tensor) -> str:
             text += ", " + suffix
             length += len(suffix) + 2
     return text + ")"
-
-
-FUNCTIONS = {"set_printoptions": set_printoptions}
-METHODS = {"__repr__": tensor_text}

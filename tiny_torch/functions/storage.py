@@ -17,6 +17,7 @@ from tiny_torch.base import devices
 from tiny_torch.base.arguments import kind_of, wrong_kind
 from tiny_torch.base.devices import DEVICES, device, is_pinned, pinned, to_device
 from tiny_torch.base.dtypes import TYPE_NAMES, type_name
+from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import wrap
 
 MOST_SHOWN = 1000
@@ -458,6 +459,7 @@ class TypedStorage(_Storage):
         return f"TypedStorage(dtype={self.dtype}, device={self.device})"
 
 
+@function
 def is_storage(obj: Any, /) -> bool:
     """Whether `obj` is a storage. https://pytorch.org/docs/stable/generated/torch.is_storage.html
 
@@ -468,6 +470,7 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, _Storage)
 
 
+@method
 def untyped_storage(self: Any) -> UntypedStorage:
     """The memory that the tensor looks at.
 
@@ -481,15 +484,12 @@ def untyped_storage(self: Any) -> UntypedStorage:
     return UntypedStorage.over(self.array)
 
 
+@method
 def storage(self: Any) -> TypedStorage:
     """The memory that the tensor looks at, as elements; deprecated for `untyped_storage`."""
     warn_of_typed(3)
     return TypedStorage.over(self.array)
 
 
-FUNCTIONS: dict[str, Any] = {
-    "is_storage": is_storage,
-    "TypedStorage": TypedStorage,
-    "UntypedStorage": UntypedStorage,
-}
-METHODS = {"storage": storage, "untyped_storage": untyped_storage}
+function(TypedStorage)
+function(UntypedStorage)

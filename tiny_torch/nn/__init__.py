@@ -1,6 +1,7 @@
 """`torch.nn`: modules, parameters, functions and initialisers."""
 
 from tiny_torch.nn import (
+    _uninitialized,
     attention,
     common_types,
     functional,

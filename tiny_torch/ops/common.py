@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
+from tiny_torch.tensor import Tensor
+
+OPERANDS = (float, int, Tensor, np.number, np.bool_)
 
 
 class Elementwise(Op):
@@ -142,3 +147,20 @@ def written(result: Any, out: Any) -> Any:
         return result
     out.copy_(result)
     return out
+
+
+def is_operand(value: Any) -> bool:
+    """Whether ops take it as it is: a tensor or a number."""
+    return isinstance(value, OPERANDS)
+
+
+def forgetful(op: type[Op]) -> type[Op]:
+    """The op as it is applied in place: what has no gradient leaves 0 to what it overwrites."""
+    if op.backward is not None:
+        return op
+
+    def backward(saved, grad, needs):
+        nothing = tuple([zero_gradient(grad) if need else None for need in needs])
+        return nothing if op.arity > 1 else nothing[0]
+
+    return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})

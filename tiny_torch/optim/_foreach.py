@@ -217,7 +217,7 @@ def new_number(value: float, group: Group, param: Any = None) -> Any:
     wide = _core.get_default_dtype() is _core.float64 and not group.get("fused")
     where = param.array.device if param is not None and group.get("capturable") else "cpu"
     dtype = _core.float64 if wide else _core.float32
-    return wrap(array_module(where).full((), value, dtype))
+    return wrap(array_module(where).full((), number(value), dtype))
 
 
 def check_on_gpu(param: Any, step: Any, foreach: bool | None) -> None:

@@ -48,8 +48,12 @@ struct Sets {
     return (is_per_channel() ? samples : set_channels) * size;
   }
   __device__ Element in_set(int64_t set, int64_t i) const {
-    const int64_t row = by_size.quotient(i), pixel = i - row * size;
+    int64_t row = by_size.quotient(i), pixel = i - row * size;
     if (is_per_channel()) return {row, set, pixel};
+    if (channels_last) {  // neighbours in memory
+      pixel = by_set_channels.quotient(i);
+      row = i - pixel * set_channels;
+    }
     const int64_t sample = by_sets_of_sample.quotient(set);
     return {sample, by_sets_of_sample.rest(set) * set_channels + row, pixel};
   }
@@ -70,18 +74,44 @@ struct Sets {
     if (channels_last) return (e.sample * size + e.pixel) * channels + e.channel;
     return e.sample * sample_step + e.channel * channel_step + e.pixel;
   }
+  // Of a channel whose pixels follow one another: the k-th from a sample's first on.
+  __device__ int64_t next_to_others(int64_t sample, int64_t channel, int64_t k) const {
+    return (sample * size + k) * channels + channel;
+  }
   __device__ int64_t of_x(const Element& e) const { return offset(e, x_sample, x_channel); }
   __device__ int64_t of_grad(const Element& e) const {
     return offset(e, grad_sample, grad_channel);
   }
 };
 
-// What a block adds: kEach elements for each of its threads.
-constexpr int kEach = 16;
-constexpr int64_t kChunk = kEach * kThreads;
+// The threads that add a chunk's elements, kEach each: a block, or where channels are neighbours in
+// memory 8 of its threads, next to those that have the same pixels of the next channels.
+constexpr int kEach = 16, kFew = 8;
 
-TT_HOST_DEVICE inline int64_t chunks_of(int64_t elements) {
-  return elements > kChunk ? (elements + kChunk - 1) / kChunk : 1;
+template <int kTogether>
+struct Adders {
+  static constexpr int64_t kChunk = kEach * kTogether;
+  static constexpr int kSide = kThreads / kTogether;  // chunks of a block
+
+  static __device__ int side() { return threadIdx.x % kSide; }
+  static __device__ int first() { return threadIdx.x / kSide; }
+  static __device__ double sum(double value) {
+    if constexpr (kSide == 1) {
+      return sum_of_block(value);
+    } else {
+      __shared__ double all[kThreads];
+      __syncthreads();  // those of an earlier call have been read
+      all[threadIdx.x] = value;
+      __syncthreads();
+      value = all[side()];
+      for (int i = 1; i < kTogether; ++i) value += all[i * kSide + side()];
+      return value;
+    }
+  }
+};
+
+TT_HOST_DEVICE inline int64_t chunks_of(int64_t elements, int64_t chunk) {
+  return elements > chunk ? (elements + chunk - 1) / chunk : 1;
 }
 
 // ---- forward ------------------------------------------------------------------------------------
@@ -105,24 +135,31 @@ struct Moments {
 };
 
 // Of a chunk, whose elements are read once.
-template <class T>
-__global__ void chunk_moments(const Sets sets, const T* const x, Moments* const found) {
-  const int64_t chunks = chunks_of(sets.elements());
-  const int64_t set = blockIdx.x / chunks, begin = blockIdx.x % chunks * kChunk;
-  const int64_t left = sets.elements() - begin;
-  const double n = static_cast<double>(left < kChunk ? left : kChunk);
+template <class T, int kTogether>
+__global__ void chunk_moments(const Sets sets, const int64_t count, const T* const x,
+                              Moments* const found) {
+  using Adders = Adders<kTogether>;
+  const int64_t chunks = chunks_of(sets.elements(), Adders::kChunk), chunk = blockIdx.x % chunks;
+  const int64_t set = blockIdx.x / chunks * Adders::kSide + Adders::side();
+  const int64_t begin = chunk * Adders::kChunk, rest_of_set = sets.elements() - begin;
+  const bool is_there = set < count;
+  const int64_t left = !is_there ? 0 : rest_of_set < Adders::kChunk ? rest_of_set : Adders::kChunk;
+  const double n = static_cast<double>(left);
+  const auto offset = [&](int64_t k) {
+    return Adders::kSide > 1 ? sets.next_to_others(0, set, k) : sets.of_x(sets.in_set(set, k));
+  };
   T own[kEach], sum = 0;
   TT_UNROLL
   for (int i = 0; i < kEach; ++i) {
-    const int64_t k = threadIdx.x + i * kThreads;
-    if (k < left) sum += own[i] = x[sets.of_x(sets.in_set(set, begin + k))];
+    const int64_t k = Adders::first() + i * kTogether;
+    if (k < left) sum += own[i] = x[offset(begin + k)];
   }
   const auto each = [&](const auto& use) {
     TT_UNROLL
     for (int i = 0; i < kEach; ++i)
-      if (threadIdx.x + i * kThreads < left) use(own[i]);
+      if (Adders::first() + i * kTogether < left) use(own[i]);
   };
-  double mean = sum_of_block(static_cast<double>(sum)) / n;
+  double mean = Adders::sum(static_cast<double>(sum)) / n;
   const T middle = static_cast<T>(mean);
   T rest = 0, squares = 0;  // rest: what rounding has left of the mean
   each([&](T value) {
@@ -130,32 +167,35 @@ __global__ void chunk_moments(const Sets sets, const T* const x, Moments* const 
     rest += distance;
     squares += distance * distance;
   });
-  const double moved = sum_of_block(static_cast<double>(rest)) / n;
+  const double moved = Adders::sum(static_cast<double>(rest)) / n;
   mean = static_cast<double>(middle) + moved;
-  double all = sum_of_block(static_cast<double>(squares)) - moved * moved * n;
-  if (is_out_of_range(all / n)) {  // the same in double
+  double all = Adders::sum(static_cast<double>(squares)) - moved * moved * n;
+  const bool is_wrong = is_there && is_out_of_range(all / n);
+  if (max_of_block(static_cast<int>(is_wrong))) {  // the same in double
     double exact = 0;
     each([&](T value) { exact += static_cast<double>(value); });
-    mean = sum_of_block(exact) / n;
+    const double middle = Adders::sum(exact) / n;
     exact = 0;
     each([&](T value) {
-      const double distance = static_cast<double>(value) - mean;
+      const double distance = static_cast<double>(value) - middle;
       exact += distance * distance;
     });
-    all = sum_of_block(exact);
+    exact = Adders::sum(exact);
+    if (is_wrong) mean = middle, all = exact;
   }
-  if (threadIdx.x == 0) found[blockIdx.x] = {mean, all};
+  if (Adders::first() == 0 && is_there) found[set * chunks + chunk] = {mean, all};
 }
 
 // Of a set, from those of its chunks (Chan et al. 1979).
 template <class T>
-__global__ void set_moments(const Sets sets, const Moments* const found, const double eps,
-                            const Stats<T> stats, double* const variances) {
-  const int64_t set = blockIdx.x, elements = sets.elements(), chunks = chunks_of(elements);
+__global__ void set_moments(const Sets sets, const int64_t chunk, const Moments* const found,
+                            const double eps, const Stats<T> stats, double* const variances) {
+  const int64_t set = blockIdx.x, elements = sets.elements();
+  const int64_t chunks = chunks_of(elements, chunk);
   const Moments* const own = found + set * chunks;
   const double n = static_cast<double>(elements);
-  const auto count = [&](int64_t chunk) {
-    return static_cast<double>(chunk + 1 < chunks ? kChunk : elements - chunk * kChunk);
+  const auto count = [&](int64_t k) {
+    return static_cast<double>(k + 1 < chunks ? chunk : elements - k * chunk);
   };
   double mean = 0, squares = 0;
   for (int64_t k = threadIdx.x; k < chunks; k += kThreads) mean += count(k) / n * own[k].mean;
@@ -190,29 +230,33 @@ struct Sums {
   double sum, moment;
 };
 
-// Entries: channels, or channels of each sample where sets are of one sample. A block per chunk of
-// an entry.
-template <class T>
-__global__ void chunk_sums(const Sets sets, const int64_t elements, const T* const x,
-                           const T* const grad, const Stats<T> stats, Sums* const sums) {
-  const int64_t chunks = chunks_of(elements), entry = blockIdx.x / chunks;
-  const int64_t sample = sets.by_channels.quotient(entry);
-  const int64_t channel = entry - sample * sets.channels, begin = blockIdx.x % chunks * kChunk;
+// Entries: channels, or channels of each sample where sets are of one sample.
+template <class T, int kTogether>
+__global__ void chunk_sums(const Sets sets, const int64_t entries, const int64_t elements,
+                           const T* const x, const T* const grad, const Stats<T> stats,
+                           Sums* const sums) {
+  using Adders = Adders<kTogether>;
+  const int64_t chunks = chunks_of(elements, Adders::kChunk), chunk = blockIdx.x % chunks;
+  const int64_t entry = blockIdx.x / chunks * Adders::kSide + Adders::side();
+  const bool is_there = entry < entries;
+  const int64_t sample = is_there ? sets.by_channels.quotient(entry) : 0;
+  const int64_t channel = is_there ? entry - sample * sets.channels : 0;
   const int64_t set = sets.set_of({sample, channel, 0});
   const T rstd = stats.rstds[set];
   T sum = 0, moment = 0;
-  for (int i = 0; i < kEach; ++i) {
-    const int64_t k = begin + threadIdx.x + i * kThreads;
+  for (int i = 0; i < kEach && is_there; ++i) {
+    const int64_t k = chunk * Adders::kChunk + Adders::first() + i * kTogether;
     if (k >= elements) break;
     const int64_t row = sets.by_size.quotient(k);
     const Element e{sample + row, channel, k - row * sets.size};
-    const T g = grad[sets.of_grad(e)];
+    const int64_t next = sets.next_to_others(sample, channel, k);
+    const T g = grad[Adders::kSide > 1 ? next : sets.of_grad(e)];
     sum += g;
-    moment += g * (stats.distance(x[sets.of_x(e)], set) * rstd);
+    moment += g * (stats.distance(x[Adders::kSide > 1 ? next : sets.of_x(e)], set) * rstd);
   }
-  const double all = sum_of_block(static_cast<double>(sum));
-  const double of_moments = sum_of_block(static_cast<double>(moment));
-  if (threadIdx.x == 0) sums[blockIdx.x] = {all, of_moments};
+  const double all = Adders::sum(static_cast<double>(sum));
+  const double of_moments = Adders::sum(static_cast<double>(moment));
+  if (Adders::first() == 0 && is_there) sums[entry * chunks + chunk] = {all, of_moments};
 }
 
 // An entry's sums, from those of its chunks: to the first of them.
@@ -290,17 +334,30 @@ int64_t count_of(const BatchNormArgs& a) {
   return a.set_channels ? a.samples * (a.channels / a.set_channels) : a.channels;
 }
 
+// Calls run(kTogether) with it as a type of a constant.
+template <class Run>
+void with_adders(bool side_by_side, const Run& run) {
+  if (side_by_side)
+    run(std::integral_constant<int, kFew>{});
+  else
+    run(std::integral_constant<int, kThreads>{});
+}
+
 template <class T>
 void forward(const BatchNormArgs& a) {
   const Sets sets(a);
   const Stats<T> stats(a);
   const T* const x = numbers<T>(a.x);
   if (!a.fixed) {
-    const int64_t count = count_of(a), blocks = count * chunks_of(sets.elements());
-    const Scratch<Moments> found(blocks);
-    launch<chunk_moments<T>>({blocks, kThreads}, sets, x, found.data());
-    launch<set_moments<T>>({count, kThreads}, sets, found.data(), a.eps, stats,
-                           numbers<double>(a.variance));
+    with_adders(a.channels_last && sets.is_per_channel(), [&](auto together) {
+      using Adders = Adders<together()>;
+      const int64_t count = count_of(a), chunks = chunks_of(sets.elements(), Adders::kChunk);
+      const Scratch<Moments> found(count * chunks);
+      launch<chunk_moments<T, together()>>({ceil_div(count, Adders::kSide) * chunks, kThreads},
+                                           sets, count, x, found.data());
+      launch<set_moments<T>>({count, kThreads}, sets, Adders::kChunk, found.data(), a.eps, stats,
+                             numbers<double>(a.variance));
+    });
   }
   launch<normalize<T>>(grid_of(a.samples * a.channels * a.size), sets, x, stats,
                        numbers<T>(a.weight), numbers<T>(a.bias), numbers<T>(a.out));
@@ -314,9 +371,13 @@ void backward(const BatchNormArgs& a) {
   const T* const weight = numbers<T>(a.weight);
   const int64_t count = count_of(a), entries = (a.set_channels ? a.samples : 1) * a.channels;
   const int64_t elements = (a.set_channels ? 1 : a.samples) * a.size;  // of an entry
-  const int64_t chunks = chunks_of(elements);
+  const int64_t chunks = chunks_of(elements, kEach * (a.channels_last ? kFew : kThreads));
   const Scratch<Sums> sums(entries * chunks);
-  launch<chunk_sums<T>>({entries * chunks, kThreads}, sets, elements, x, grad, stats, sums.data());
+  with_adders(a.channels_last, [&](auto together) {
+    const int64_t blocks = ceil_div(entries, Adders<together()>::kSide) * chunks;
+    launch<chunk_sums<T, together()>>({blocks, kThreads}, sets, entries, elements, x, grad, stats,
+                                      sums.data());
+  });
   if (chunks > 1) launch<add_chunks>({entries, kThreads}, chunks, sums.data());
   launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, chunks, sums.data(),
                               numbers<T>(a.weight_grad), numbers<T>(a.bias_grad));

@@ -1,5 +1,10 @@
 // Copies between layouts and dtypes. Four elements per thread where they lie side by side, by a
-// kernel for each pair of dtypes; else one, by a kernel that asks what it reads and writes.
+// kernel for each pair of dtypes; else one, by a kernel that asks what it reads and writes. Where
+// the neighbours of one side are far apart on the other, as of a transposed matrix, tiles go by way
+// of shared memory, so that threads side by side read neighbours, and write neighbours.
+#include <cstdlib>
+
+#include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/tables.h"
 
@@ -33,6 +38,65 @@ __global__ void move_elements(const Operands all) {
   if (i >= all.numel) return;
   *reinterpret_cast<Word*>(all.of[0].data + offset_of(all, 0, i)) =
       *reinterpret_cast<const Word*>(all.of[1].data + offset_of(all, 1, i));
+}
+
+constexpr int kTile = 32;              // squared
+constexpr int64_t kWorth = kTile / 2;  // of a dim, to be cut in tiles
+
+// The same where x has its neighbours along dim `across`.
+template <class Word>
+__global__ void move_tiles(const Operands all, const int across) {
+  __shared__ Word tile[kTile][kTile + 1];
+  const Operands::One &to = all.of[0], &from = all.of[1];
+  const auto cut = [&](int64_t& index, int d) {
+    return next_dim(index, (all.shape[d] + kTile - 1) / kTile) * kTile;
+  };
+  int64_t index = blockIdx.x;
+  const int64_t first = cut(index, 0), first_across = cut(index, across);
+  char *out = to.data, *x = from.data;
+  for (int d = 1; d < all.ndim; ++d) {
+    if (d == across) continue;
+    const int64_t i = next_dim(index, all.shape[d]);
+    out += i * to.strides[d];
+    x += i * from.strides[d];
+  }
+  const int column = threadIdx.x % kTile;
+  for (int row = threadIdx.x / kTile; row < kTile; row += kThreads / kTile) {
+    const int64_t i = first + row, j = first_across + column;
+    if (i < all.shape[0] && j < all.shape[across])
+      tile[row][column] =
+          *reinterpret_cast<const Word*>(x + i * from.strides[0] + j * from.strides[across]);
+  }
+  __syncthreads();
+  for (int row = threadIdx.x / kTile; row < kTile; row += kThreads / kTile) {
+    const int64_t i = first + column, j = first_across + row;
+    if (i < all.shape[0] && j < all.shape[across])
+      *reinterpret_cast<Word*>(out + i * to.strides[0] + j * to.strides[across]) =
+          tile[column][row];
+  }
+}
+
+// The dim along which x has its neighbours, and the output has not, where that is worth tiles; or
+// 0.
+int dim_across(const Operands& all) {
+  const Operands::One &out = all.of[0], &x = all.of[1];
+  const int64_t item = itemsize(x.dtype);
+  if (all.ndim < 2 || all.shape[0] < kWorth || out.strides[0] != item ||
+      std::abs(x.strides[0]) < kTile * item)
+    return 0;
+  for (int d = 1; d < all.ndim; ++d)
+    if (x.strides[d] == item && all.shape[d] >= kWorth) return d;
+  return 0;
+}
+
+template <class Word>
+void move(const Operands& all) {
+  const int across = dim_across(all);
+  if (!across) return launch<move_elements<Word>>(grid_of(all.numel), all);
+  int64_t blocks = 1;
+  for (int d = 0; d < all.ndim; ++d)
+    blocks *= d == 0 || d == across ? (all.shape[d] + kTile - 1) / kTile : all.shape[d];
+  launch<move_tiles<Word>>({blocks, kThreads}, all, across);
 }
 
 // From iter.compute to iter.result, by way of what the operands' memory holds.
@@ -82,19 +146,18 @@ void copy(const Iter& iter) {
   const Operands all = operands_of(iter);
   const Operands::One &out = all.of[0], &x = all.of[1];
   const bool is_direct = x.data && x.dtype == iter.compute && out.dtype == iter.result;
-  const Grid grid = grid_of(all.numel);
   if (is_direct && all.is_packed && x.strides[0] != 0) return start_packs(all);
   if (!is_direct || x.dtype != out.dtype || x.dtype == DType::Bool)
-    return launch<copy_elements>(grid, all, iter.compute, iter.result);
+    return launch<copy_elements>(grid_of(all.numel), all, iter.compute, iter.result);
   switch (itemsize(x.dtype)) {
     case 1:
-      return launch<move_elements<uint8_t>>(grid, all);
+      return move<uint8_t>(all);
     case 2:
-      return launch<move_elements<uint16_t>>(grid, all);
+      return move<uint16_t>(all);
     case 4:
-      return launch<move_elements<uint32_t>>(grid, all);
+      return move<uint32_t>(all);
     default:
-      return launch<move_elements<uint64_t>>(grid, all);
+      return move<uint64_t>(all);
   }
 }
 

@@ -24,6 +24,7 @@ struct PartSum {
   int depth, pixels;
   Divisor channels, size[3];
   bool weight_chunks, source_chunks;  // whether there may be chunks, as far as strides tell
+  int run;                            // pixels of the result that lie side by side, 1, 2 or 4
 
   __device__ void find_tap(int64_t k, const ConvTap*& tap, int64_t& channel) const {
     int index = static_cast<int>(k);

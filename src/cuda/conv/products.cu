@@ -74,6 +74,65 @@ __device__ int64_t result_offset(const PartSum& g, int64_t pixel) {
   return offset + n * g.sum.result_batch;
 }
 
+// Where the sums of a group's tile go.
+template <class T>
+struct PixelSums {
+  const PartSum& g;
+  int64_t group;
+  int* is_wrong;  // perhaps
+
+  __device__ T* place(int64_t row, int64_t pixel) const {
+    return static_cast<T*>(g.sum.result) + (group * g.sum.rows + row) * g.sum.result_row +
+           result_offset(g, pixel);
+  }
+  __device__ T finish(int64_t row, float sum) const {
+    const T* const bias = static_cast<const T*>(g.sum.bias);
+    if (bias) sum += static_cast<float>(bias[(group * g.sum.rows + row) * g.sum.bias_stride]);
+    return T(sum);
+  }
+  __device__ bool has(int64_t row, int64_t pixel) const {
+    return row < g.sum.rows && pixel < g.pixels;
+  }
+  __device__ auto operator()(int64_t pixel) const {
+    T* const first = place(0, pixel < g.pixels ? pixel : 0);
+    return [this, pixel, first](int64_t row, float sum) {
+      if (!has(row, pixel)) return;
+      if (sum != sum) *is_wrong = 1;
+      first[row * g.sum.result_row] = finish(row, sum);
+    };
+  }
+  template <int kRun>
+  __device__ bool takes_runs() const {
+    return g.run % kRun == 0;
+  }
+  template <int kRun>
+  __device__ void put(int64_t row, int64_t pixel, const float (&sums)[kRun]) const {
+    if (!has(row, pixel)) return;
+    Run<T, kRun> run;
+    TT_UNROLL
+    for (int i = 0; i < kRun; ++i) {
+      if (sums[i] != sums[i]) *is_wrong = 1;
+      run.of[i] = finish(row, sums[i]);
+    }
+    *reinterpret_cast<Run<T, kRun>*>(place(row, pixel)) = run;
+  }
+};
+
+// How many pixels of the result lie side by side, and aligned: 1, 2 or 4.
+int run_of(const ConvSum& g, const ConvPart& part, int64_t item) {
+  const int64_t(&size)[3] = part.size, (&strides)[3] = part.strides;
+  const bool is_dense = strides[1] == size[2] && strides[0] == size[2] * size[1];
+  for (const int run : {4, 2}) {
+    const int64_t address = reinterpret_cast<int64_t>(g.result) + part.result * item;
+    const bool in_rows = size[2] % run == 0 && are_multiples(strides, 2, run);
+    const bool in_images = is_dense && size[0] * size[1] * size[2] % run == 0;
+    if (strides[2] == 1 && (in_rows || in_images) && g.result_row % run == 0 &&
+        g.result_batch % run == 0 && address % (run * item) == 0)
+      return run;
+  }
+  return 1;
+}
+
 // A block per tile of the (rows, pixels) of each group.
 template <class T, int kSize, bool kADeep, bool kBDeep>
 __global__ void __launch_bounds__(kThreads, 2) sum_of_tile(const PartSum g) {
@@ -82,34 +141,42 @@ __global__ void __launch_bounds__(kThreads, 2) sum_of_tile(const PartSum g) {
   const int64_t first_pixel = next_dim(group, (g.pixels + kSize - 1) / kSize) * kSize;
   const WeightFactor<T> weights(g, group);
   const PixelFactor<T> pixels(g, group);
-  T* const result = static_cast<T*>(g.sum.result) + group * g.sum.rows * g.sum.result_row;
-  const T* const bias = static_cast<const T*>(g.sum.bias);
-  const auto put = [&](int64_t offset, int64_t row, float sum) {
-    if (bias) sum += static_cast<float>(bias[(group * g.sum.rows + row) * g.sum.bias_stride]);
-    result[offset + row * g.sum.result_row] = T(sum);
-  };
-  int is_wrong = 0;  // perhaps
-  TileOf<T, kSize, kADeep, kBDeep>::type::multiply(
-      weights, pixels, first_row, first_pixel, 0, g.depth, [&](int64_t pixel) {
-        const int64_t offset = result_offset(g, pixel < g.pixels ? pixel : 0);
-        return [&, pixel, offset](int64_t row, float sum) {
-          if (row >= g.sum.rows || pixel >= g.pixels) return;
-          if (sum != sum) is_wrong = 1;
-          put(offset, row, sum);
-        };
-      });
+  int is_wrong = 0;
+  const PixelSums<T> sums{g, group, &is_wrong};
+  TileOf<T, kSize, kADeep, kBDeep>::type::multiply(weights, pixels, first_row, first_pixel, 0,
+                                                   g.depth, sums);
   if (!max_of_block(is_wrong)) return;
   for (int i = threadIdx.x; i < kSize * kSize; i += kThreads) {
     const int64_t row = first_row + i / kSize, pixel = first_pixel + i % kSize;
-    if (row < g.sum.rows && pixel < g.pixels)
-      put(result_offset(g, pixel), row, exact_sum(g, weights, pixels, row, pixel));
+    if (sums.has(row, pixel))
+      *sums.place(row, pixel) = sums.finish(row, exact_sum(g, weights, pixels, row, pixel));
   }
 }
 
 // ---- w ------------------------------------------------------------------------------------------
 
+// Where the sums of a tile go: to (y_channels, taps * x_channels).
+struct WeightSums {
+  int64_t rows, columns;
+  float* to;
+
+  __device__ auto operator()(int64_t column) const {
+    return [this, column](int64_t row, float sum) {
+      if (row < rows && column < columns) to[row * columns + column] = sum;
+    };
+  }
+  template <int kRun>
+  __device__ bool takes_runs() const {
+    return columns % kRun == 0;  // memory for a call is aligned
+  }
+  template <int kRun>
+  __device__ void put(int64_t row, int64_t column, const float (&sums)[kRun]) const {
+    if (row < rows && column < columns) store_run(to + row * columns + column, sums);
+  }
+};
+
 // A block per tile of the (y_channels, taps * x_channels) of each group, and split of the pixels.
-// sums (splits, groups * y_channels, x_channels * taps).
+// sums (splits, groups * y_channels, taps * x_channels).
 template <class T, int kSize, bool kADeep, bool kBDeep>
 __global__ void __launch_bounds__(kThreads, 2)
     weight_of_tile(const WeightSum g, int64_t split_depth, float* const sums) {
@@ -118,22 +185,15 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int64_t first_column = next_dim(split, (g.columns + kSize - 1) / kSize) * kSize;
   const int64_t group = next_dim(split, g.args.groups), begin = split * split_depth;
   float* const to = sums + (split * g.args.groups + group) * g.args.y_channels * int64_t{g.columns};
-  const int64_t taps = g.columns / g.args.x_channels;
   TileOf<T, kSize, kADeep, kBDeep>::type::multiply(
       GradFactor<T>(g, group), SeenFactor<T>(g, group), first_row, first_column, begin,
-      at_most(begin + split_depth, g.pixels), [&](int64_t column) {
-        int tap = static_cast<int>(at_most(column, g.columns - 1));
-        const int64_t channel = g.x_channels.next_dim(tap), at = channel * taps + tap;
-        return [&, column, at](int64_t row, float sum) {
-          if (row < g.args.y_channels && column < g.columns) to[row * g.columns + at] = sum;
-        };
-      });
+      at_most(begin + split_depth, g.pixels), WeightSums{g.args.y_channels, g.columns, to});
 }
 
 // A thread per element of w adds the sums of the splits.
 template <class T>
 __global__ void add_splits(const ConvArgs g, int64_t splits, const float* const sums) {
-  const Pixel to = pixel_at(thread_index(), g.x_channels, g.taps, false);  // n is its O
+  const Pixel to = pixel_at(thread_index(), g.x_channels, g.taps, true);  // n is its O
   if (to.n >= g.groups * g.y_channels) return;
   const int64_t numel = g.groups * g.y_channels * g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
   float sum = 0;
@@ -166,7 +226,8 @@ bool sum_by_large_tiles(const ConvSum& g, const ConvPart& part, const ConvPart& 
                     Divisor(g.channels),
                     {Divisor(part.size[0]), Divisor(part.size[1]), Divisor(part.size[2])},
                     weight_chunks,
-                    source_chunks};
+                    source_chunks,
+                    run_of(g, part, sizeof(T))};
   const int64_t tiles = g.groups * ceil_div(g.rows, plan.size) * ceil_div(pixels, plan.size);
   with_tile<T>(plan.size, is_deep, source_chunks, [&](auto size, auto a_deep, auto b_deep) {
     using Tile = typename TileOf<T, size(), a_deep(), b_deep()>::type;

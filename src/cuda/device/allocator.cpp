@@ -105,33 +105,41 @@ void* Allocator::allocate(size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
     free_unused();
-    if (Block* const block = take_or_ask(stream, bytes)) return block->data;
+    if (Block* const block = take(stream, bytes)) return block->data;
   }
-  const WithoutGil released(true);  // before the lock, for which others may wait that hold the GIL
+  // cudaMalloc may wait. Before the lock, for which others may wait that hold the GIL.
+  const WithoutGil released(true);
   const std::lock_guard lock(mutex_);
+  if (Block* const block = take_or_ask(stream, bytes)) return block->data;
   ++statistics_.retries;
   wait_and_release();
   if (Block* const block = take_or_ask(stream, bytes)) return block->data;
   fail(bytes);
 }
 
-// A block in use; null where there is no memory for it.
-Allocator::Block* Allocator::take_or_ask(cudaStream_t stream, size_t bytes) {
+// A block in use of those that are kept; null where none is large enough.
+Allocator::Block* Allocator::take(cudaStream_t stream, size_t bytes) {
   const size_t size = rounded_up(bytes, kRounding);
   Pool& pool = pool_for(stream);
-  Block* block;
-  if (!caches_ && &pool == &pools_[0]) {
-    void* const data =
-        from_cuda(size, [&](void** data) { return take_alone(data, bytes, stream); });
-    if (!data) return nullptr;
-    block = new Block{static_cast<char*>(data), size, bytes, stream, nullptr};
-  } else {
-    block = take(size <= kSmall ? pool.small : pool.large, stream, size);
-    if (!block) block = new_segment(pool, stream, size);
-    if (!block) return nullptr;
-    split(block, size);
-    block->requested = bytes;
-  }
+  return use(take(size <= kSmall ? pool.small : pool.large, stream, size), size, bytes);
+}
+
+// The same, or of CUDA; null where there is no memory for it.
+Allocator::Block* Allocator::take_or_ask(cudaStream_t stream, size_t bytes) {
+  if (Block* const block = take(stream, bytes)) return block;
+  const size_t size = rounded_up(bytes, kRounding);
+  Pool& pool = pool_for(stream);
+  if (caches_ || &pool != &pools_[0]) return use(new_segment(pool, stream, size), size, bytes);
+  void* const data = from_cuda(size, [&](void** data) { return take_alone(data, bytes, stream); });
+  if (!data) return nullptr;
+  return use(new Block{static_cast<char*>(data), size, bytes, stream, nullptr}, size, bytes);
+}
+
+// Leaves the block, if there is one, `size` bytes, and counts it.
+Allocator::Block* Allocator::use(Block* block, size_t size, size_t bytes) {
+  if (!block) return nullptr;
+  if (block->pool) split(block, size);
+  block->requested = bytes;
   used_[block->data] = block;
   add(statistics_.allocation, 1);
   add(statistics_.allocated_bytes, block->size);

@@ -86,7 +86,9 @@ class Allocator {
   Pool& pool_for(cudaStream_t stream);
   Block* take(FreeBlocks& from, cudaStream_t stream, size_t size);
   Block* new_segment(Pool& pool, cudaStream_t stream, size_t size);
+  Block* take(cudaStream_t stream, size_t bytes);
   Block* take_or_ask(cudaStream_t stream, size_t bytes);
+  Block* use(Block* block, size_t size, size_t bytes);
   template <class Ask>
   void* from_cuda(size_t bytes, const Ask& ask);
   void split(Block* block, size_t size);

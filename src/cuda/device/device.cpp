@@ -17,7 +17,9 @@
 #include "cuda/device/guard.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
+#include "cuda/infra/blocking.h"
 #include "cuda/infra/tables.h"
+#include "cuda/reduce/reduce.h"
 
 namespace tt::cuda {
 
@@ -37,13 +39,12 @@ const char* device_name() {
 
 const Backend& backend() {
   static const ElementwiseTable elementwise = elementwise_table();
-  static const ReduceTable reduce = reduce_table();
   static const Backend all = [] {
     Backend tables;
     tables.name = device_name();
     tables.instruction_set = kInstructionSet;
     tables.elementwise = &elementwise;
-    tables.reduce = &reduce;
+    tables.reduce = &reductions();
     tables.arrange = &arrange_table;
     tables.attention = &attention_table;
     tables.batch_norm = &batch_norm_table;
@@ -265,16 +266,21 @@ const Accelerator accelerator{
     on_device<replay>,
     release_capture};
 
-// Around the launches of a call (core/launch.h), which may be within another's.
+// Around the launches of a call (core/launch.h), which may be within another's. The host may wait.
+thread_local std::optional<WithoutGil> released;
 thread_local std::optional<DeviceGuard> guard;
 thread_local int launches = 0;
 
 void begin_launch() {
   check_process();
-  if (launches++ == 0) guard.emplace();
+  if (launches++ > 0) return;
+  released.emplace(are_launches_blocking());
+  guard.emplace();
 }
 void end_launch() {
-  if (--launches == 0) guard.reset();
+  if (--launches > 0) return;
+  guard.reset();
+  released.reset();
 }
 
 const Device* make(const Device&) {
@@ -294,6 +300,11 @@ const Device* make(const Device&) {
 }
 
 }  // namespace
+
+const ReduceTable& reductions() {
+  static const ReduceTable table = reduce_table();
+  return table;
+}
 
 void* allocate_scratch(size_t bytes) { return Allocator::instance().allocate(bytes); }
 void release_scratch(void* block, size_t) { Allocator::instance().release(block); }

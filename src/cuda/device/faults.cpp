@@ -1,11 +1,11 @@
 #include "cuda/device/faults.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/gil.h"
 #include "cuda/device/errors.h"
+#include "cuda/infra/blocking.h"
 #include "cuda/infra/scratch.h"
 
 namespace tt::cuda {
@@ -35,11 +35,6 @@ Fault* faults() {
   return memory;
 }
 
-bool are_launches_blocking() {
-  const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
-  return set && std::strcmp(set, "1") == 0;
-}
-
 bool take(Fault& fault) {
   return __atomic_load_n(&fault.is_there, __ATOMIC_RELAXED) &&
          __atomic_exchange_n(&fault.is_there, 0, __ATOMIC_ACQUIRE);
@@ -50,8 +45,7 @@ bool take(Fault& fault) {
 Faults::Faults(Check check) : found_(faults() + static_cast<int>(check)) {}
 
 bool Faults::none() const {
-  static const bool waits = are_launches_blocking();
-  if (!waits || is_recording()) return true;
+  if (!are_launches_blocking() || is_recording()) return true;
   const WithoutGil released(true);
   check(cudaStreamSynchronize(current_stream));
   return !take(*found_);

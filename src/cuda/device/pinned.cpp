@@ -1,5 +1,7 @@
 #include "cuda/device/pinned.h"
 
+#include <algorithm>
+
 #include "core/gil.h"
 #include "cuda/device/errors.h"
 
@@ -8,6 +10,7 @@ namespace tt::cuda {
 namespace {
 
 constexpr size_t kLeast = 512;  // bytes of a block
+constexpr size_t kIdle = size_t{256} << 20;
 
 size_t rounded(size_t bytes) {
   size_t size = kLeast;
@@ -33,6 +36,7 @@ void* PinnedMemory::allocate(size_t bytes) {
   const WithoutGil released(true);  // before the lock, for which others may wait that hold the GIL
   check_device();
   const std::lock_guard lock(mutex_);
+  give_back_idle(most_idle());
   void* data;
   cudaError_t error = cudaHostAlloc(&data, size, cudaHostAllocDefault);
   if (error == cudaErrorMemoryAllocation) {
@@ -42,6 +46,7 @@ void* PinnedMemory::allocate(size_t bytes) {
   }
   check(error);
   blocks_[static_cast<char*>(data)] = {size};
+  bytes_ += size;
   return data;
 }
 
@@ -52,6 +57,7 @@ char* PinnedMemory::take(size_t size) {
   if (idle.empty()) return nullptr;
   char* const data = idle.back();
   idle.pop_back();
+  idle_bytes_ -= size;
   blocks_[data].is_released = false;
 #ifndef __CUDACC__
   emulated::check_no_graph_copies(data, size);
@@ -61,11 +67,20 @@ char* PinnedMemory::take(size_t size) {
 
 void PinnedMemory::release(void* data) noexcept {
   if (!data || is_forked()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(static_cast<char*>(data));
+    if (found == blocks_.end()) return;
+    found->second.is_released = true;
+    reuse(found->first, found->second);
+    if (idle_bytes_ <= most_idle()) return;
+  }
+  const WithoutGil released(true);
   const std::lock_guard lock(mutex_);
-  const auto found = blocks_.find(static_cast<char*>(data));
-  if (found == blocks_.end()) return;
-  found->second.is_released = true;
-  reuse(found->first, found->second);
+  try {
+    give_back_idle(most_idle());
+  } catch (const Error&) {  // the context is lost, and whoever waits next is told
+  }
 }
 
 void PinnedMemory::reuse(char* data, Block& block) noexcept {
@@ -73,13 +88,20 @@ void PinnedMemory::reuse(char* data, Block& block) noexcept {
   block.uses = block.users.size();
   for (const cudaStream_t user : block.users) uses_.add(data, user);
   block.users.clear();
-  if (block.uses == 0) idle_[block.size].push_back(data);
+  if (block.uses == 0) add_idle(data, block.size);
 }
 
 void PinnedMemory::end_use(void* data) {
   Block& block = blocks_[static_cast<char*>(data)];
-  if (--block.uses == 0) idle_[block.size].push_back(static_cast<char*>(data));
+  if (--block.uses == 0) add_idle(static_cast<char*>(data), block.size);
 }
+
+void PinnedMemory::add_idle(char* data, size_t size) {
+  idle_[size].push_back(data);
+  idle_bytes_ += size;
+}
+
+size_t PinnedMemory::most_idle() const { return std::max(bytes_ - idle_bytes_, kIdle); }
 
 PinnedMemory::Blocks::iterator PinnedMemory::find(const void* address) {
   char* const at = static_cast<char*>(const_cast<void*>(address));
@@ -124,10 +146,17 @@ void PinnedMemory::empty_cache() {
 
 void PinnedMemory::wait_and_release() {
   uses_.wait([this](void* block) { end_use(block); });
-  for (auto& [size, idle] : idle_)
-    while (!idle.empty()) {
+  give_back_idle(0);
+}
+
+// The largest first.
+void PinnedMemory::give_back_idle(size_t most) {
+  for (auto at = idle_.rbegin(); at != idle_.rend(); ++at)
+    for (auto& [size, idle] = *at; idle_bytes_ > most && !idle.empty();) {
       char* const data = idle.back();
       idle.pop_back();
+      idle_bytes_ -= size;
+      bytes_ -= size;
       blocks_.erase(data);
       check(cudaFreeHost(data));
     }

@@ -1,7 +1,8 @@
 // Host memory that the device copies from and to while the host goes on: "pinned", because the
 // system may not move it. As of the device's memory, what is released is given out again, once the
 // streams that copy it have passed the place that they had reached, and graphs that copy it at each
-// replay are gone.
+// replay are gone. Idle memory goes back to the system where it is more than what is in use, and
+// more than 256 MiB.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -45,11 +46,15 @@ class PinnedMemory {
   char* take(size_t size);
   void reuse(char* data, Block& block) noexcept;
   void end_use(void* block);
+  void add_idle(char* block, size_t size);
+  size_t most_idle() const;
+  void give_back_idle(size_t most);
   void wait_and_release();
 
   std::mutex mutex_;
   Blocks blocks_;                              // all
   std::map<size_t, std::vector<char*>> idle_;  // by size
+  size_t bytes_ = 0, idle_bytes_ = 0;          // of blocks_, of idle_
   StreamUses uses_;
 };
 

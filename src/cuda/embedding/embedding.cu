@@ -172,12 +172,8 @@ void backward(const BagArgs& a) {
   if (a.bags == 0) return;  // no entry is in one
   const Scratch<T> shares(a.bags);
   launch<shares_of_bags<T>>(grid_of(a.bags), a, shares.data());
-  DeviceLines line{};
-  line.count = 1;
-  line.size = a.entries;
-  line.stream[0] = {numbers<char>(reinterpret_cast<const char*>(a.index)), DType::Int64,
-                    sizeof(int64_t)};
-  const Sorted<uint64_t> sorted(line, /*descending=*/false);
+  const Sorted<uint64_t> sorted(lines_of(a.index, DType::Int64, 1, a.entries),
+                                /*descending=*/false);
   launch<gradient_of_row<T>>({a.entries, kThreads}, a, sorted.items(), shares.data());
 }
 

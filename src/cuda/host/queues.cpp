@@ -3,14 +3,13 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "core/error.h"
+#include "cuda/infra/blocking.h"
 
 namespace tt::emulated {
 
@@ -21,12 +20,6 @@ bool is_lost = false;    // a kernel has faulted
 bool is_forked = false;  // since the first call
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int current_device = 0;
-
-bool are_launches_blocking() {
-  const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
-  return set && std::strcmp(set, "1") == 0;
-}
-const bool is_blocking = are_launches_blocking();
 
 // The names of the functions that were called, and how often. "waits": those that wait.
 std::map<std::string, uint64_t>& calls() {
@@ -66,9 +59,13 @@ cudaError_t call(const char* function, const std::function<cudaError_t()>& body)
   }
 }
 
-cudaError_t wait(const char* function, const std::function<cudaError_t()>& body) {
+void check_gil(const char* function) {
   if (holds_gil())
     throw RuntimeError("CUDA error: ", function, " waits, and its thread holds Python's GIL");
+}
+
+cudaError_t wait(const char* function, const std::function<cudaError_t()>& body) {
+  check_gil(function);
   const cudaError_t error = call(function, body);
   const std::lock_guard lock(running);
   ++calls()["waits"];
@@ -94,7 +91,7 @@ cudaError_t Queues::give(cudaStream_t stream, Work work) {
     return cudaSuccess;
   }
   stream->queue.push_back(std::move(work));
-  return is_blocking ? finish(stream) : cudaSuccess;
+  return cuda::are_launches_blocking() ? finish(stream) : cudaSuccess;
 }
 
 cudaError_t Queues::run(const Work& work) {
@@ -232,8 +229,8 @@ cudaError_t cudaSetDevice(int device) {
 
 // For tests, which find these by their names: how often a function of the runtime was called, or a
 // thread waited ("waits"), and another library that makes another device the thread's.
-extern "C" __attribute__((visibility("default"))) uint64_t
-tiny_torch_emulator_calls(const char* function) {
+extern "C" __attribute__((visibility("default"))) uint64_t tiny_torch_emulator_calls(
+    const char* function) {
   const std::lock_guard lock(tt::emulated::running);
   return tt::emulated::calls()[function];
 }

@@ -113,8 +113,9 @@ struct Open {
 cudaError_t call(const char* function, const std::function<cudaError_t()>& body);
 // The device is in use from now on; an error in a process that was forked since then.
 cudaError_t initialize();
-// The same as `call` of one that waits for the device. RuntimeError where the thread holds Python's
-// GIL.
+// RuntimeError where the thread holds Python's GIL. `function`: what waits.
+void check_gil(const char* function);
+// The same as `call` of one that waits for the device, or may, after check_gil.
 cudaError_t wait(const char* function, const std::function<cudaError_t()>& body);
 
 }  // namespace tt::emulated

@@ -11,6 +11,7 @@
 #include "cuda/host/card.h"
 #include "cuda/host/memory.h"
 #include "cuda/host/queues.h"
+#include "cuda/infra/blocking.h"
 #include "cuda/infra/kernel_name.h"
 
 namespace tt::emulated {
@@ -53,6 +54,11 @@ void copy(void* to, const void* from, size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
+cudaError_t allocate(void** block, size_t bytes) {
+  *block = Memory::instance().allocate(bytes);
+  return *block ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
 // A kernel with its own copy of the arguments.
 Work work_of(const Launch& what) {
   const std::shared_ptr<char[]> arguments(new char[what.argument_bytes]);  // aligned to 16
@@ -78,6 +84,7 @@ cudaError_t call_on(const char* function, cudaStream_t stream, const Body& body)
 }  // namespace
 
 void launch(const Launch& what, cudaStream_t stream) {
+  if (cuda::are_launches_blocking()) check_gil("a launch that blocks");
   std::string refusal;
   const cudaError_t error = call_on("launch", stream, [&](cudaStream_t stream) {
     refusal = Card::instance().refusal(what, allowed_shared(what.kernel));
@@ -216,10 +223,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** block, size_t bytes) {
-  return call(__func__, [=] {
-    *block = Memory::instance().allocate(bytes);
-    return *block ? cudaSuccess : cudaErrorMemoryAllocation;
-  });
+  return wait(__func__, [=] { return allocate(block, bytes); });
 }
 
 cudaError_t cudaFree(void* block) {
@@ -230,7 +234,7 @@ cudaError_t cudaFree(void* block) {
 }
 
 cudaError_t cudaMallocAsync(void** block, size_t bytes, cudaStream_t) {
-  return cudaMalloc(block, bytes);
+  return call(__func__, [=] { return allocate(block, bytes); });
 }
 
 cudaError_t cudaFreeAsync(void* block, cudaStream_t stream) {

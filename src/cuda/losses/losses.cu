@@ -1,30 +1,17 @@
 // Sums of elementwise losses, and margins between classes.
 #include "core/iter.h"
 #include "core/tables/losses.h"
+#include "cuda/infra/block.h"
 #include "cuda/infra/faults.h"
-#include "cuda/infra/fold.h"
 #include "cuda/infra/operands.h"
+#include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
+#include "cuda/reduce/reduce.h"
 
 namespace tt::cuda {
 namespace {
 
-// ---- sums of losses: the elementwise kernel writes them, a fold sums them
-// ------------------------
-template <class T>
-struct Total {
-  using State = T;
-  T* out;
-  T divisor;
-
-  __device__ State init() const { return 0; }
-  __device__ State step(State s, const char* x, DType, int64_t) const {
-    return s + *reinterpret_cast<const T*>(x);
-  }
-  __device__ State combine(State s, State t) const { return s + t; }
-  __device__ void finish(State s, int64_t) const { *out = s / divisor; }
-};
-
+// ---- sums of losses: the elementwise kernel writes them, a reduction sums them ------------------
 template <class T>
 void total_as(const TotalArgs& a) {
   const Scratch<T> losses(a.numel);
@@ -39,15 +26,15 @@ void total_as(const TotalArgs& a) {
       iter.add_number(input.number);
   }
   a.kernel(iter);
-  const T divisor = a.mean ? static_cast<T>(a.numel) : T(1);
-  run_fold(Total<T>{numbers<T>(a.out), divisor}, folded_line(data, a.dtype, a.numel));
+  const Reduce op = a.mean ? Reduce::mean : Reduce::sum;
+  reductions().kernels[static_cast<int>(op)][static_cast<int>(a.dtype)](
+      {data, a.dtype, a.dtype, a.out, {}, {}, {a.numel}, {sizeof(T)}});
 }
 void total(const TotalArgs& a) {
   a.dtype == DType::Float32 ? total_as<float>(a) : total_as<double>(a);
 }
 
-// ---- multilabel margin: 1 - (x[target] - x[other]), where it is positive
-// -------------------------
+// ---- multilabel margin: 1 - (x[target] - x[other]), where it is positive ------------------------
 
 // One row.
 template <class T>
@@ -81,14 +68,16 @@ __global__ void mark_targets(const MarginArgs a, uint8_t* const is_target) {
 template <class T>
 __global__ void margin_row(const MarginArgs a, const uint8_t* const is_target) {
   const Margins<T> row(a, is_target, blockIdx.x);
-  T sum = 0;
+  double sum = 0;
   for (int64_t i = threadIdx.x; i < a.classes; i += kThreads) {
     if (row.is_target[i]) continue;
     for (int64_t k = 0; !row.ends(k); ++k)
-      if (const T margin = row.margin(row.targets[k], i); margin > 0) sum += margin;
+      if (const T margin = row.margin(row.targets[k], i); margin > 0)
+        sum += static_cast<double>(margin);
   }
   sum = sum_of_block(sum);
-  if (threadIdx.x == 0) numbers<T>(a.out)[blockIdx.x] = sum / static_cast<T>(a.classes);
+  if (threadIdx.x == 0)
+    numbers<T>(a.out)[blockIdx.x] = static_cast<T>(sum / static_cast<double>(a.classes));
 }
 
 // A thread per class gathers its pairs. A target that is named twice counts as two.

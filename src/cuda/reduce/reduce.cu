@@ -27,6 +27,37 @@ struct Reduction {
   }
 };
 
+// No sum of elements times this overflows on the way.
+constexpr double kDown = 0x1p-64;
+
+// The same of floats, where a sum may overflow on the way and the answer does not: next to it goes
+// one of the elements times kDown.
+template <class F, class T>
+struct Sums {
+  struct State {
+    T sum, small;
+  };
+  T* out;
+  int64_t n;
+
+  __device__ State init() const { return {0, 0}; }
+  __device__ State step(State s, const char* from, DType dtype, int64_t) const {
+    const T x = load_as<T>(from, dtype);
+    return {F::step(s.sum, x), F::step(s.small, x * static_cast<T>(kDown))};
+  }
+  __device__ State combine(State s, State t) const {
+    return {F::combine(s.sum, t.sum), F::combine(s.small, t.small)};
+  }
+  __device__ void finish(State s, int64_t output) const {
+    const T count = static_cast<T>(n), answer = F::finish(s.sum, count);
+    out[output] = is_finite(answer) ? answer : F::finish(s.small, count) / static_cast<T>(kDown);
+  }
+};
+template <class F, class T>
+constexpr bool may_overflow = std::is_floating_point_v<T> &&
+                              (std::is_same_v<F, sum_op> || std::is_same_v<F, nansum_op> ||
+                               std::is_same_v<F, mean_op>);
+
 enum class Result { Same, Sum, Float, Bool };
 
 template <class F, class Type, Result result>
@@ -34,7 +65,8 @@ void reduce(const ReduceArgs& args) {
   using R = std::conditional_t<result == Result::Bool, bool, Type>;
   const Folded all = folded_of(args.x, args.dtype, args.kept, args.kept_strides, args.reduced,
                                args.reduced_strides);
-  run_fold(Reduction<F, Type, R>{numbers<R>(args.out), all.length}, all);
+  using Op = std::conditional_t<may_overflow<F, Type>, Sums<F, Type>, Reduction<F, Type, R>>;
+  run_fold(Op{numbers<R>(args.out), all.length}, all);
 }
 
 template <class F, class Set, Result result>

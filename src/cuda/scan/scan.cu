@@ -1,11 +1,15 @@
-// Scans: each position's state is that of the one before it combined with its own element. One
-// thread takes a short line; a block takes a long one in tiles, over which states are combined
-// with those 1, 2, 4, ... places before them (Hillis and Steele, 1986).
+// Scans: each position's state is that of the one before it combined with its own element.
+//
+// A block takes a chunk of one line, or of several side by side, over which states are combined
+// with those 1, 2, 4, ... threads before them (Hillis and Steele, 1986). Of a line of several
+// chunks, the states of whole chunks are found first, and scanned in turn: so x is read twice, and
+// the order of combinations follows from the shape alone.
 #include "core/tables/scan.h"
 #include "core/with_type.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/block.h"
 #include "cuda/infra/elements.h"
+#include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
 
 namespace tt::cuda {
@@ -89,6 +93,25 @@ struct Linear {
   __device__ void store(State state, Place place) const { out[place.at] = static_cast<T>(state.y); }
 };
 
+// States of chunks, as elements of a scan.
+template <class Op>
+struct Running {
+  using State = typename Op::State;
+  Op op;
+  State* out;
+  __device__ State of(State state, Place) const { return state; }
+  __device__ State combine(State a, State b) const { return op.combine(a, b); }
+  __device__ void store(State state, Place place) const { out[place.at] = state; }
+};
+template <class Op>
+Running<Op> running(const Op& op, typename Op::State* out) {
+  return {op, out};
+}
+template <class Op>
+Running<Op> running(const Running<Op>& op, typename Op::State* out) {
+  return {op.op, out};
+}
+
 // ---- the walk -----------------------------------------------------------------------------------
 
 // One line: strides of x in bytes, of the results in elements.
@@ -104,74 +127,171 @@ struct Line {
   }
 };
 
-// x[outer, size, inner] as lines of size.
+constexpr int kEach = 8, kTile = kEach * kThreads;  // places of a thread, and of a block
+
+// x[outer, size, inner] as lines of size, cut in chunks: a block has 2^bits lines, and of each
+// kTile / 2^bits places.
 struct Shape {
   const char* x;
   int64_t outer, size, inner, strides[3];
   bool reverse;
+  int bits;
+  int64_t chunks;  // of a line
+
+  Shape(const char* x, int64_t outer, int64_t size, int64_t inner, int64_t outer_stride,
+        int64_t stride, int64_t inner_stride, bool reverse)
+      : x(x),
+        outer(outer),
+        size(size),
+        inner(inner),
+        strides{outer_stride, stride, inner_stride},
+        reverse(reverse),
+        bits(inner >= 32 ? 5 : 0) {
+    while (kTile >> (bits + 1) >= size && 1 << bits < kThreads) ++bits;
+    chunks = (size + (kTile >> bits) - 1) >> (11 - bits);
+  }
+  TT_HOST_DEVICE int64_t lines() const { return outer * inner; }
+  int64_t groups() const { return (lines() + (1 << bits) - 1) >> bits; }
 
   template <class T>
   __device__ Line<T> line(int64_t number) const {
-    const int64_t o = number / inner, k = number % inner, first = reverse ? size - 1 : 0;
-    const int64_t sign = reverse ? -1 : 1;
+    const int64_t o = inner == 1 ? number : number / inner, k = number - o * inner;
+    const int64_t first = reverse ? size - 1 : 0, sign = reverse ? -1 : 1;
     return {x + o * strides[0] + first * strides[1] + k * strides[2], sign * strides[1],
             (o * size + first) * inner + k, sign * inner};
   }
+  // Where the states of chunks are: [outer, of a line, inner].
+  __device__ int64_t chunk_at(int64_t number, int64_t chunk, int64_t of_line) const {
+    const int64_t o = inner == 1 ? number : number / inner;
+    return (o * of_line + chunk) * inner + number - o * inner;
+  }
+};
+static_assert(kTile == 1 << 11);
+
+// What a block works on.
+template <class T, class Op>
+struct Part {
+  using State = typename Op::State;
+  const Op& op;
+  const Shape& shape;
+  int64_t line, chunk;  // the first line
+  State* tile;          // [place, line]
+
+  // Columns of the tile lie in different banks.
+  __device__ State& at(int place, int column) const {
+    const int index = (place << shape.bits) + column;
+    return tile[index + index / kEach];
+  }
+  __device__ int row() const { return (threadIdx.x >> shape.bits) * kEach; }
+  __device__ int column() const { return threadIdx.x & ((1 << shape.bits) - 1); }
+
+  // use(state in the tile, its line, its place there or -1), of neighbours in memory by
+  // neighbouring threads.
+  template <class Use>
+  __device__ void each(const Use& use) const {
+    const int places = 11 - shape.bits;
+    const bool along = shape.inner == 1;
+    const Line<T> first = shape.line<T>(along ? line : line + column());
+    for (int j = 0; j < kEach; ++j) {
+      const int k = j * kThreads + threadIdx.x;
+      const int place = along ? k & ((1 << places) - 1) : k >> shape.bits;
+      const int side = along ? k >> places : column();
+      const int64_t i = (chunk << places) + place, further = along ? side : 0;
+      const Line<T> own{first.x + further * shape.strides[0], first.x_step,
+                        first.at + further * shape.size, first.step};
+      use(at(place, side), own, line + side < shape.lines() && i < shape.size ? i : -1);
+    }
+  }
+  // Every state becomes that of its thread's places up to it. Answers the last one.
+  __device__ State load() const {
+    each(
+        [&](State& to, const Line<T>& own, int64_t i) { to = i < 0 ? State{} : own.state(op, i); });
+    __syncthreads();
+    State state = at(row(), column());
+    for (int j = 1; j < kEach; ++j) {
+      State& own = at(row() + j, column());
+      own = state = op.combine(state, own);
+    }
+    return state;
+  }
 };
 
+// The state of each chunk but the last of a line.
 template <class T, class Op>
-__global__ void scan_by_thread(const Op op, const Shape shape) {
-  const int64_t number = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (number >= shape.outer * shape.inner) return;
-  const Line<T> line = shape.line<T>(number);
-  auto state = line.state(op, 0);
-  op.store(state, line.place(0));
-  for (int64_t i = 1; i < shape.size; ++i) {
-    state = op.combine(state, line.state(op, i));
-    op.store(state, line.place(i));
-  }
-}
-
-template <class T, class Op>
-__global__ void scan_by_block(const Op op, const Shape shape) {
+__global__ void chunk_states(const Op op, const Shape shape, typename Op::State* const out) {
   using State = typename Op::State;
-  __shared__ State states[kThreads];
-  const Line<T> line = shape.line<T>(blockIdx.x);
-  const int t = threadIdx.x;
-  for (int64_t tile = 0; tile < shape.size; tile += kThreads) {
-    const int64_t i = tile + t;
-    const bool inside = i < shape.size;
-    State state{};
-    if (inside) state = line.state(op, i);
-    if (tile && t == 0) state = op.combine(states[kThreads - 1], state);  // the tile before
+  __shared__ State tile[kTile + kTile / kEach], states[kThreads];
+  const int64_t chunks = shape.chunks - 1;
+  const Part<T, Op> part{op, shape, (blockIdx.x / chunks) << shape.bits, blockIdx.x % chunks, tile};
+  const int t = threadIdx.x, width = 1 << shape.bits;
+  State state = part.load();
+  states[t] = state;
+  for (int distance = width; distance < kThreads; distance *= 2) {
     __syncthreads();
-    states[t] = state;
-    for (int distance = 1; distance < kThreads; distance *= 2) {
-      __syncthreads();
-      if (t >= distance) state = op.combine(states[t - distance], state);
-      __syncthreads();
+    if ((t & (2 * distance - width)) == 0) {  // of the rows that are left
+      state = op.combine(state, states[t + distance]);
       states[t] = state;
     }
-    if (inside) op.store(state, line.place(i));
-    __syncthreads();  // thread 0 reads the last one's
   }
+  if (t < width && part.line + t < shape.lines())
+    out[shape.chunk_at(part.line + t, part.chunk, chunks)] = state;
 }
 
-constexpr int64_t kShort = 64;
+// The results. `before`: the states of all that is before the second chunk and those behind it.
+template <class T, class Op>
+__global__ void scan_chunks(const Op op, const Shape shape,
+                            const typename Op::State* const before) {
+  using State = typename Op::State;
+  __shared__ State tile[kTile + kTile / kEach], states[2][kThreads];
+  const int64_t chunks = shape.chunks;
+  const Part<T, Op> part{op, shape, (blockIdx.x / chunks) << shape.bits, blockIdx.x % chunks, tile};
+  const int t = threadIdx.x, width = 1 << shape.bits;
+  State state = part.load();
+  int side = 0;
+  states[side][t] = state;
+  for (int distance = width; distance < kThreads; distance *= 2) {
+    __syncthreads();
+    if (t >= distance) state = op.combine(states[side][t - distance], state);
+    side = 1 - side;
+    states[side][t] = state;
+  }
+  __syncthreads();
+  const int64_t number = part.line + part.column();
+  const bool follows = part.chunk > 0 && number < shape.lines();
+  if (follows) state = before[shape.chunk_at(number, part.chunk - 1, chunks - 1)];
+  if (t >= width) {
+    const State& own = states[side][t - width];
+    state = follows ? op.combine(state, own) : own;
+  }
+  for (int j = 0; (follows || t >= width) && j < kEach; ++j) {
+    State& own = part.at(part.row() + j, part.column());
+    own = op.combine(state, own);
+  }
+  __syncthreads();
+  part.each([&](const State& state, const Line<T>& own, int64_t i) {
+    if (i >= 0) op.store(state, own.place(i));
+  });
+}
+
+template <class T, class Op>
+void scan(const Op& op, const Shape& shape) {
+  using State = typename Op::State;
+  const int64_t chunks = shape.chunks - 1, item = sizeof(State);
+  const Scratch<State> states(shape.lines() * chunks);
+  if (chunks > 0) {
+    launch<chunk_states<T, Op>>({shape.groups() * chunks, kThreads}, op, shape, states.data());
+    scan<State>(running(op, states.data()),
+                Shape(reinterpret_cast<const char*>(states.data()), shape.outer, chunks,
+                      shape.inner, chunks * shape.inner * item, shape.inner * item, item, false));
+  }
+  launch<scan_chunks<T, Op>>({shape.groups() * shape.chunks, kThreads}, op, shape, states.data());
+}
 
 template <class T, class Op>
 void run(const Op& op, const ScanArgs& args) {
-  const Shape shape{args.x,
-                    args.outer,
-                    args.size,
-                    args.inner,
-                    {args.strides[0], args.strides[1], args.strides[2]},
-                    args.reverse};
-  const int64_t lines = args.outer * args.inner;
-  if (args.size > kShort)
-    launch<scan_by_block<T, Op>>({lines, kThreads}, op, shape);
-  else
-    launch<scan_by_thread<T, Op>>({(lines + kThreads - 1) / kThreads, kThreads}, op, shape);
+  const Dims& strides = args.strides;
+  scan<T>(op, Shape(args.x, args.outer, args.size, args.inner, strides[0], strides[1], strides[2],
+                    args.reverse));
 }
 
 #include "core/scan_by_dtype.h"

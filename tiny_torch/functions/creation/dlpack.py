@@ -12,6 +12,7 @@ from tiny_torch import _core
 from tiny_torch.base.devices import array_module, cuda_accelerator, cuda_count, is_pinned
 from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.reference.layout import contiguous_strides
+from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor, wrap
 
 OLDEST_VERSIONED = 1
@@ -25,6 +26,7 @@ class DLDeviceType(IntEnum):
     kDLCUDAHost = 3
 
 
+@method("__dlpack__")
 def export(
     self: Tensor,
     *,
@@ -66,6 +68,7 @@ def let_wait(stream: int | None) -> None:
     cuda_accelerator().let_wait(1 if stream is None else stream)
 
 
+@method("__dlpack_device__")
 def export_device(self: Tensor) -> tuple[DLDeviceType, int]:
     """DLPack's name of the device: (kDLCPU, 0), (kDLCUDA, 0), (kDLCUDAHost, 0) if it is pinned."""
     if self.is_cuda:
@@ -77,6 +80,7 @@ def export_device(self: Tensor) -> tuple[DLDeviceType, int]:
     return DLDeviceType.kDLCPU, 0
 
 
+@function
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of a NumPy array, a PyTorch tensor, or another array with __dlpack__.
 
@@ -149,7 +153,3 @@ def from_cuda_array(data: Any) -> Any:
         cuda_accelerator().wait_for(stream)
     whole = _core.borrowed("cuda", told["data"][0], (last + 1) * dtype.itemsize, data)
     return whole.reinterpret(dtype, shape, steps, 0)
-
-
-FUNCTIONS = {"from_dlpack": from_dlpack}
-METHODS = {"__dlpack__": export, "__dlpack_device__": export_device}

@@ -17,6 +17,7 @@ from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.base.reference.layout import contiguous_strides
 from tiny_torch.compat.switches import settings
+from tiny_torch.functions.public import METHODS, function, method
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
@@ -111,6 +112,7 @@ def filled(function, shape, value, dtype, device, requires_grad, layout=None, pi
     return wrap(array) if plain else finish(array, requires_grad, pin_memory, function)
 
 
+@function
 def zeros(
     *sizes: Any,
     size: Any = None,
@@ -134,6 +136,7 @@ def zeros(
     return filled("zeros", shape, 0, dtype, device, requires_grad, layout, pin_memory)
 
 
+@function
 def ones(
     *sizes: Any,
     size: Any = None,
@@ -151,6 +154,7 @@ def ones(
     return filled("ones", shape, 1, dtype, device, requires_grad, layout, pin_memory)
 
 
+@function
 def empty(
     *sizes: Any,
     size: Any = None,
@@ -177,6 +181,7 @@ def empty(
     return finish(array, requires_grad, pin_memory)
 
 
+@function
 def empty_strided(
     size: Any,
     stride: Any,
@@ -248,6 +253,7 @@ def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -
     return out if value is None else out.fill_(value)
 
 
+@function
 def full(
     size: Any,
     fill_value: Any,
@@ -274,6 +280,7 @@ def full(
     return filled("full", shape, fill_value, dtype, device, requires_grad, layout, pin_memory)
 
 
+@function
 def scalar_tensor(
     s: Any,
     *,
@@ -342,6 +349,7 @@ def like(
     return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 
 
+@function
 @as_one
 def empty_like(
     input: Tensor,
@@ -359,6 +367,7 @@ def empty_like(
     )
 
 
+@function
 @as_one
 def zeros_like(
     input: Tensor,
@@ -376,6 +385,7 @@ def zeros_like(
     )
 
 
+@function
 @as_one
 def ones_like(
     input: Tensor,
@@ -393,6 +403,7 @@ def ones_like(
     )
 
 
+@function
 @as_one
 def full_like(
     input: Tensor,
@@ -443,6 +454,7 @@ def new(name: str, value: Any) -> Any:
     return method
 
 
+@method
 def new_full(
     self: Tensor,
     size: Any,
@@ -463,16 +475,5 @@ def new_full(
     return filled("new_full", shape, value, dtype, device, requires_grad, layout, pin_memory)
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (
-        zeros, ones, empty, empty_strided, full, scalar_tensor, empty_like, zeros_like, ones_like,
-        full_like,
-    )
-}  # fmt: skip
-METHODS = {
-    "new_empty": new("new_empty", None),
-    "new_zeros": new("new_zeros", 0),
-    "new_ones": new("new_ones", 1),
-    "new_full": new_full,
-}
+for _name, _value in (("new_empty", None), ("new_zeros", 0), ("new_ones", 1)):
+    METHODS[_name] = new(_name, _value)

@@ -23,6 +23,7 @@ from tiny_torch.functions.creation.fill import (
     finish,
     int64,
 )
+from tiny_torch.functions.public import METHODS, function, method
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage
 from tiny_torch.ops.shape.views import Alias
 from tiny_torch.tensor import Tensor, wrap
@@ -35,6 +36,7 @@ PLAIN = {bool, float, int, list, tuple}
 plain_array = _core.plain_array
 
 
+@function
 def tensor(
     data: object,
     *,
@@ -289,6 +291,7 @@ def leaf_number(leaf: Any, dtype: Any) -> Any:
     return leaf
 
 
+@function
 def as_tensor(data: object, *, dtype: Any = None, device: Any = None) -> Tensor:
     """data itself, or a tensor that shares its memory, where dtype and device allow it.
 
@@ -304,6 +307,7 @@ def as_tensor(data: object, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wrap(place(array, device))
 
 
+@function
 def asarray(
     obj: object,
     *,
@@ -361,6 +365,7 @@ def is_buffer(obj: Any) -> bool:
     return True
 
 
+@function
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
@@ -418,6 +423,7 @@ def frombuffer(
     return finish(array.reinterpret(dtype, (count,), (1,), 0), requires_grad)
 
 
+@function
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array.
 
@@ -485,11 +491,13 @@ def alias(x: Tensor, cls: type) -> Tensor:
     return wrap(x.array, None, cls)
 
 
+@method
 def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The legacy constructor for this tensor's dtype and device."""
     return legacy_tensor(Tensor, self.array.dtype, args, options, self.array.device)
 
 
+@method
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -502,5 +510,4 @@ def new_tensor(
     )
 
 
-FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, asarray, frombuffer, from_numpy)}
-METHODS = {"__new__": staticmethod(legacy_constructor), "new": new, "new_tensor": new_tensor}
+METHODS["__new__"] = staticmethod(legacy_constructor)

@@ -13,9 +13,11 @@ from tiny_torch.base.devices import array_module, to_device
 from tiny_torch.base.dtypes import check_range, not_implemented
 from tiny_torch.functions.common import check_tensor, into, place_of, refuse_history
 from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, int64, item_of
+from tiny_torch.functions.public import function
 from tiny_torch.tensor import Tensor, wrap
 
 
+@function
 def arange(
     *bounds: Any,
     start: Any = None,
@@ -81,6 +83,7 @@ def arange(
     return made(array, out, requires_grad, pin_memory)
 
 
+@function
 def range(
     start: Any,
     end: Any = None,
@@ -137,6 +140,7 @@ def range(
     return made(array, out, requires_grad, pin_memory)
 
 
+@function
 @as_one
 def linspace(
     start: Any,
@@ -170,6 +174,7 @@ def linspace(
     return made(array, out, requires_grad, pin_memory)
 
 
+@function
 @as_one
 def logspace(
     start: Any,
@@ -277,6 +282,7 @@ def made(array: Any, out: Tensor | None, requires_grad: bool, pin_memory: bool =
     return into(out, result)
 
 
+@function
 def eye(
     n: int,
     m: int | None = None,
@@ -326,6 +332,7 @@ def triangle(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any)
     return to_device(places.transpose(0, 1).contiguous().astype(dtype), device)
 
 
+@function
 def tril_indices(
     row: int,
     col: int,
@@ -346,6 +353,7 @@ def tril_indices(
     return finish(array, requires_grad, pin_memory)
 
 
+@function
 def triu_indices(
     row: int,
     col: int,
@@ -364,9 +372,3 @@ def triu_indices(
     check_options("triu_indices", layout, pin_memory)
     array = triangle("triu_indices", row, col, lambda x: x.ge(offset), dtype, device)
     return finish(array, requires_grad, pin_memory)
-
-
-FUNCTIONS = {
-    f.__name__: f for f in (arange, range, linspace, logspace, eye, tril_indices, triu_indices)
-}
-METHODS: dict[str, Any] = {}

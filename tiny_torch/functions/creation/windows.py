@@ -11,9 +11,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.base.dtypes import HALVES
-from tiny_torch.functions.common import by_name
 from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, ones
 from tiny_torch.functions.creation.ranges import arange
+from tiny_torch.functions.public import function
 from tiny_torch.tensor import Tensor
 
 
@@ -53,6 +53,7 @@ def check_beside(name: str, periodic: bool | None, *, given: bool) -> bool:
     return periodic is not False
 
 
+@function
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -76,6 +77,7 @@ def hann_window(
     return window("hann_window", cosine_sum(0.5, 0.5), window_length, periodic, options)
 
 
+@function
 def hamming_window(
     window_length: int,
     periodic: bool | None = None,
@@ -105,6 +107,7 @@ def hamming_window(
     return window(name, shape, window_length, periodic, options)
 
 
+@function
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -133,6 +136,7 @@ def triangle(samples: Tensor, last: int) -> Tensor:
     return rise.minimum(2 - rise)
 
 
+@function
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -161,6 +165,7 @@ def two_cosines(samples: Tensor, last: int) -> Tensor:
     return (angle * 4).cos() * 0.08 - (angle * 2).cos() * 0.5 + 0.42
 
 
+@function
 def kaiser_window(
     window_length: int,
     periodic: bool | None = None,
@@ -191,7 +196,3 @@ def kaiser_window(
 
     options = (dtype, layout, device, pin_memory, requires_grad)
     return window("kaiser_window", shape, window_length, periodic, options)
-
-
-FUNCTIONS = by_name(hann_window, hamming_window, bartlett_window, blackman_window, kaiser_window)
-METHODS: dict[str, Any] = {}

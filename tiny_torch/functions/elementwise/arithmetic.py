@@ -17,7 +17,6 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_number
 from tiny_torch.base.dtypes import HALVES, check_range, not_implemented, scalar_type
 from tiny_torch.functions.common import (
-    by_name,
     check_operand,
     check_tensor,
     into,
@@ -25,6 +24,7 @@ from tiny_torch.functions.common import (
     write_out,
 )
 from tiny_torch.functions.elementwise.declared import inplace, scalar
+from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.ops.common import fits
 from tiny_torch.ops.elementwise.arithmetic import (
     Add,
@@ -47,6 +47,7 @@ from tiny_torch.tensor import Tensor
 NUMBERS = (int, float, np.number)
 
 
+@function_and_method
 def relu(input: Tensor) -> Tensor:
     """max(x, 0). https://pytorch.org/docs/stable/generated/torch.relu.html
 
@@ -57,6 +58,7 @@ def relu(input: Tensor) -> Tensor:
     return apply(Relu, input)
 
 
+@function_and_method
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
     if as_int("round", "decimals", 2, decimals) != 0:
@@ -114,6 +116,7 @@ def with_tensor(name: str, input: Any, other: Any) -> Any:
     return input if isinstance(input, Tensor) or isinstance(other, Tensor) else scalar(input)
 
 
+@function_and_method
 def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
 
@@ -131,6 +134,7 @@ def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None)
     return apply(Add, input, other) if out is None else write_out(Add, "add", out, input, other)
 
 
+@function_and_method
 def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
@@ -143,6 +147,7 @@ def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None)
     return apply(Sub, input, other) if out is None else write_out(Sub, "sub", out, input, other)
 
 
+@function
 def rsub(input: Tensor, other: Any, alpha: Number = 1) -> Tensor:
     """other - alpha * input. alpha beside a tensor comes by keyword, as in PyTorch.
 
@@ -159,6 +164,7 @@ def rsub(input: Tensor, other: Any, alpha: Number = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
+@function_and_method
 def div(
     input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -185,6 +191,7 @@ def division(rounding_mode: str | None) -> type[Op]:
     )
 
 
+@function_and_method
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent; either may be a number.
 
@@ -207,6 +214,7 @@ def rpow(exponent: Tensor, base: Any) -> Tensor:
     return apply(Pow, base, exponent.contiguous())  # PyTorch's answer is contiguous
 
 
+@function_and_method
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Each element, at least `min` and at most `max` (numbers or tensors; NaN stays).
 
@@ -240,18 +248,21 @@ def checked_bounds(input: Tensor, min: Any, max: Any) -> tuple:
     return min, max
 
 
+@function_and_method
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at least `min`."""
     check_operand("clamp_min", "min", 2, min)
     return clamp(input, min, out=out)
 
 
+@function_and_method
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at most `max`."""
     check_operand("clamp_max", "max", 2, max)
     return clamp(input, None, max, out=out)
 
 
+@function_and_method
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """input + weight * (end - input). https://pytorch.org/docs/stable/generated/torch.lerp.html"""
     weight = lerp_weight(input, end, weight)
@@ -304,6 +315,7 @@ def product_operands(
     return input, apply(Mul, factor, number), tensor2
 
 
+@function_and_method
 def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -312,6 +324,7 @@ def addcmul(
     return apply(Addcmul, x, a, b) if out is None else write_out(Addcmul, "addcmul", out, x, a, b)
 
 
+@function_and_method
 def addcdiv(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -320,6 +333,7 @@ def addcdiv(
     return apply(Addcdiv, x, a, b) if out is None else write_out(Addcdiv, "addcdiv", out, x, a, b)
 
 
+@function_and_method
 def isclose(
     input: Tensor,
     other: Tensor,
@@ -346,6 +360,7 @@ def isclose(
     return equal | (difference.isfinite() & (difference <= atol + (b * rtol).abs()))
 
 
+@function_and_method
 @as_one
 def allclose(
     input: Tensor,
@@ -358,6 +373,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
+@function_and_method
 @as_one
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
@@ -368,6 +384,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 # ---------------------------------------------------------------------------------------- in place
 
 
+@method
 def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     if type(alpha) is int and alpha == 1:
         return apply_inplace(Add, self, other)
@@ -375,6 +392,7 @@ def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     return apply_inplace(op, *operands)
 
 
+@method
 def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     if type(alpha) is int and alpha == 1:
         return apply_inplace(Sub, self, other)
@@ -383,52 +401,54 @@ def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     return add_(self, other, alpha=-alpha)
 
 
+@method
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return apply_inplace(division(rounding_mode), self, other)
 
 
+@method
 def pow_(self: Tensor, exponent: Any) -> Tensor:
     return apply_inplace(Pow, self, exponent)
 
 
+@method
 def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return apply_inplace(Lerp, self, end, lerp_weight(self, end, weight))
 
 
+@method
 def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
     if as_int("round_", "decimals", 1, decimals) == 0:
         return apply_inplace(Round, self)
     return apply_inplace(RoundTo, self, decimals)
 
 
+@method
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     min, max = checked_bounds(self, min, max)
     return apply_inplace(Clamp, self, min, max)
 
 
+@method
 def clamp_min_(self: Tensor, min: Any) -> Tensor:
     return clamp_(self, min)
 
 
+@method
 def clamp_max_(self: Tensor, max: Any) -> Tensor:
     return clamp_(self, None, max)
 
 
+@method
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     x, a, b = product_operands("addcmul", self, tensor1, tensor2, value)
     return apply_inplace(Addcmul, x, a, b)
 
 
+@method
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     x, a, b = product_operands("addcdiv", self, tensor1, tensor2, value)
     return apply_inplace(Addcdiv, x, a, b)
 
 
-FUNCTIONS = by_name(
-    relu, round, add, sub, div, pow, clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv,
-    isclose, allclose, equal,
-)  # fmt: skip
-METHODS = FUNCTIONS | {"relu_": inplace(Relu)} | by_name(
-    round_, pow_, lerp_, add_, sub_, div_, clamp_, clamp_min_, clamp_max_, addcmul_, addcdiv_,
-)  # fmt: skip
-FUNCTIONS |= by_name(rsub)  # PyTorch has no such method
+METHODS["relu_"] = inplace(Relu)

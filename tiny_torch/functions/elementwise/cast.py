@@ -19,10 +19,12 @@ from tiny_torch.base.layouts import (
 )
 from tiny_torch.compat.tensor_types import dtype_of_type
 from tiny_torch.functions.creation.fill import PYTHON_TYPES, as_dtype
+from tiny_torch.functions.public import METHODS, function_and_method, method
 from tiny_torch.ops.elementwise.cast import Arranged, Clone, ToCopy, ToDevice, ToInteger
 from tiny_torch.tensor import Tensor
 
 
+@method
 def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
     """The tensor itself if its elements lie in the order of `memory_format`, else a copy that does.
 
@@ -41,6 +43,7 @@ def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tenso
     return apply(Arranged, self, memory_format)
 
 
+@method
 def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in the order of `memory_format`."""
     if memory_format is contiguous_format:
@@ -49,6 +52,7 @@ def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bo
     return has_format(self.array, memory_format)
 
 
+@function_and_method
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with the same strides (if they are dense); gradients pass through.
 
@@ -97,6 +101,7 @@ def convert(
     return apply(Arranged, x, memory_format) if arranged is x else arranged
 
 
+@method
 def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) -> Tensor:
     """The tensor in another dtype or on another device, or in those of another tensor.
 
@@ -162,11 +167,13 @@ def conversion(name: str, dtype: Any) -> Callable[..., Tensor]:
     return method
 
 
+@method
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of another."""
     return convert(self, other.array.dtype, other.array.device)
 
 
+@method("type")
 def type_method(self: Tensor, dtype: str | type | None = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; or the tensor in a dtype, given as such or by that name.
 
@@ -189,11 +196,13 @@ def type_method(self: Tensor, dtype: str | type | None = None, non_blocking: boo
     return convert(self, dtype_of_type(dtype))
 
 
+@method
 def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor on the CPU; itself if it is there already."""
     return convert(self, None, "cpu", False, memory_format)
 
 
+@method
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
@@ -221,15 +230,6 @@ CONVERSIONS = {
     "float": _core.float32,
     "double": _core.float64,
 }
-FUNCTIONS: dict[str, Callable] = {"clone": clone}
-METHODS: dict[str, Any] = {
-    **FUNCTIONS,
-    "contiguous": contiguous,
-    "is_contiguous": is_contiguous,
-    "to": to,
-    "type": type_method,
-    "type_as": type_as,
-    "cpu": cpu,
-    "cuda": cuda,
-    **{name: conversion(name, dtype) for name, dtype in CONVERSIONS.items()},
-}
+
+
+METHODS |= {name: conversion(name, dtype) for name, dtype in CONVERSIONS.items()}

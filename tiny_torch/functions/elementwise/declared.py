@@ -13,7 +13,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
-from tiny_torch.ops.common import zero_gradient
+from tiny_torch.functions.public import FUNCTIONS, METHODS
+from tiny_torch.ops.common import forgetful
 from tiny_torch.ops.elementwise import DECLARED
 from tiny_torch.tensor import Tensor, wrap
 
@@ -78,20 +79,6 @@ def inplace(op: type[Op], tensors_of: str = "") -> Callable[..., Tensor]:
     return unary if op.arity == 1 else binary_of_tensors if tensors_of else binary
 
 
-def forgetful(op: type[Op]) -> type[Op]:
-    """The op as it is applied in place: what has no gradient leaves 0 to what it overwrites."""
-    if op.backward is not None:
-        return op
-
-    def backward(saved, grad, needs):
-        nothing = tuple([zero_gradient(grad) if need else None for need in needs])
-        return nothing if op.arity > 1 else nothing[0]
-
-    return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
-
-
-FUNCTIONS: dict[str, Callable] = {}
-METHODS: dict[str, Callable] = {}
 for _name, (_op, _what, _numbers, _left, _in_place) in DECLARED.items():
     function = unary(_name, _op) if _op.arity == 1 else binary(_name, _op, _numbers, _left)
     function.__name__ = function.__qualname__ = _name

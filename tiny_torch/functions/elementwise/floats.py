@@ -8,12 +8,14 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.dtypes import finfo, not_implemented
-from tiny_torch.functions.common import by_name, check_operand, check_tensor, into, named, write_out
+from tiny_torch.functions.common import check_operand, check_tensor, into, named, write_out
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.elementwise.arithmetic import Pow
 from tiny_torch.ops.elementwise.floats import Frexp, Ldexp, NanToNum
 from tiny_torch.tensor import Tensor
 
 
+@function_and_method
 def frexp(input: Tensor, *, out: Any = None) -> Any:
     """(mantissa, exponent) with input = mantissa * 2**exponent and 1/2 <= |mantissa| < 1.
 
@@ -36,6 +38,7 @@ def check_powers(name: str, input: Any, other: Any) -> None:
         raise not_implemented("ldexp_cpu_exp", other.dtype)
 
 
+@function_and_method
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2**other. https://pytorch.org/docs/stable/generated/torch.ldexp.html"""
     check_powers("ldexp", input, other)
@@ -44,6 +47,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return write_out(Ldexp, "ldexp", out, input, other)
 
 
+@method
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     check_powers("ldexp_", self, other)
     return apply_inplace(Ldexp, self, other)
@@ -61,6 +65,7 @@ def in_float64(name: str, input: Any, exponent: Any) -> tuple:
     return tuple(operands)
 
 
+@function_and_method
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent, in float64; either may be a number.
 
@@ -79,6 +84,7 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     return write_out(Pow, "float_power", out, *operands)
 
 
+@method
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
     if self.dtype is not _core.float64:
         raise RuntimeError(
@@ -103,6 +109,7 @@ def replacements(name: str, input: Any, nan: Any, posinf: Any, neginf: Any) -> t
     return tuple(values)
 
 
+@function_and_method
 def nan_to_num(
     input: Tensor,
     nan: float | None = 0.0,
@@ -125,6 +132,7 @@ def nan_to_num(
     return apply(NanToNum, input, *values)
 
 
+@method
 def nan_to_num_(
     self: Tensor,
     nan: float | None = 0.0,
@@ -138,12 +146,10 @@ def nan_to_num_(
     return apply_inplace(NanToNum, self, *values)
 
 
+@method("__pos__")
+@function_and_method
 def positive(input: Tensor) -> Tensor:
     """The input itself; RuntimeError of bool."""
     if input.dtype is _core.bool:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
-
-
-FUNCTIONS = by_name(frexp, ldexp, float_power, nan_to_num, positive)
-METHODS = FUNCTIONS | by_name(ldexp_, float_power_, nan_to_num_) | {"__pos__": positive}

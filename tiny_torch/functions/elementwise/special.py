@@ -10,8 +10,9 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, wrong_kind
 from tiny_torch.base.dtypes import cannot_cast, check_range
-from tiny_torch.functions.common import by_name, into, write_out
+from tiny_torch.functions.common import into, write_out
 from tiny_torch.functions.creation.ranges import arange
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.elementwise.special import I1, Heaviside, Logit, Polygamma
 from tiny_torch.tensor import Tensor
 
@@ -23,6 +24,7 @@ def check_order(n: Any, input: Any) -> None:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
 
 
+@function
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of digamma, n >= 0.
 
@@ -38,11 +40,13 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return apply(Polygamma, input, n)
 
 
+@method
 def polygamma_(self: Tensor, n: int) -> Tensor:
     check_order(n, self)
     return apply_inplace(Polygamma, self, n)
 
 
+@function_and_method
 @as_one
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of p dimensions, elementwise.
@@ -66,6 +70,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     return into(out, terms.sum(-1).add(p * (p - 1) * math.log(math.pi) / 4))
 
 
+@method
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
     if not self.is_floating_point() and p >= 1:
         raise RuntimeError(f"mvlgamma: {cannot_cast(self.dtype, _core.get_default_dtype())}")
@@ -96,6 +101,7 @@ def epsilon(input: Any, eps: Any) -> float:
     return float(eps)
 
 
+@function_and_method
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """ln(x / (1 - x)), the inverse of sigmoid; x is first kept within [eps, 1 - eps], if given.
 
@@ -105,6 +111,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     return apply(Logit, input, eps) if out is None else write_out(Logit, "logit", out, input, eps)
 
 
+@method
 def logit_(self: Tensor, eps: float | None = None) -> Tensor:
     return apply_inplace(Logit, self, epsilon(self, eps))
 
@@ -114,6 +121,7 @@ def check_values(input: Any, values: Any) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
+@function_and_method
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0, `values` or 1 as input is below, at or above 0; both of one dtype.
 
@@ -125,16 +133,12 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
     return apply(Heaviside, input, values)
 
 
+@method
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     check_values(self, values)
     return apply_inplace(Heaviside, self, values)
 
 
+@method("polygamma")
 def polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
-
-
-FUNCTIONS = by_name(polygamma, mvlgamma, logit, heaviside)
-METHODS = (
-    FUNCTIONS | by_name(polygamma_, mvlgamma_, logit_, heaviside_) | {"polygamma": polygamma_method}
-)

@@ -8,7 +8,6 @@ tensor, so x[0, :, [1, 2]] has the shape of x[0][:, [1, 2]].
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from tiny_torch.functions.index.values import (
     checked_number,
     warn_expanded,
 )
+from tiny_torch.functions.public import method
 from tiny_torch.ops.index.brackets import (
     Copy,
     CopyIntoView,
@@ -188,6 +188,7 @@ def dims_taken(item: Any) -> int:
 basic_index = _core.basic_index
 
 
+@method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """x[index]: a view for ints, slices, None and Ellipsis; a copy for index tensors and masks.
 
@@ -212,6 +213,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return apply(Index, self, *indices) if indices else self
 
 
+@method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """x[index] = value, in x's memory; a number, or a tensor that broadcasts to the place.
 
@@ -309,6 +311,7 @@ def copied_later(self: Tensor, src: Tensor) -> bool:
     return {type(array) for array in arrays} == {_core.NDArray} and _core.copy_later(*arrays)
 
 
+@method
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Writes src into this tensor, broadcast and cast.
 
@@ -334,6 +337,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return copy_into(self, src)
 
 
+@method
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Writes one number, or the element of a 0-d tensor, everywhere.
 
@@ -357,21 +361,12 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return copy_into(self, value)
 
 
+@method
 def zero_(self: Tensor) -> Tensor:
     """Writes 0 everywhere. https://pytorch.org/docs/stable/generated/torch.Tensor.zero_.html"""
     return apply_inplace(Zero, self, 0)
 
 
+@method("__delitem__")
 def delitem(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
-
-
-FUNCTIONS: dict[str, Callable] = {}
-METHODS: dict[str, Callable] = {
-    "__getitem__": getitem,
-    "__setitem__": setitem,
-    "__delitem__": delitem,
-    "copy_": copy_,
-    "fill_": fill_,
-    "zero_": zero_,
-}

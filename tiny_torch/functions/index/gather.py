@@ -7,8 +7,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import applied_same, by_name, into_same
+from tiny_torch.functions.common import applied_same, into_same
 from tiny_torch.functions.index.values import checked_number
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import ADD, MULTIPLY
 from tiny_torch.ops.index.gather import (
@@ -26,6 +27,7 @@ from tiny_torch.tensor import Tensor
 # ---------------------------------------------------------------------------------------- gather
 
 
+@function_and_method
 def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
@@ -46,6 +48,7 @@ def gather(
     return applied_same("gather", out, Gather, (input, index), dim)
 
 
+@function_and_method
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -110,6 +113,7 @@ def scatter_operation(name: str, reduce: Any) -> tuple:
     return ScatterCombine, (ADD if reduce == "add" else MULTIPLY,)
 
 
+@function_and_method
 def scatter(
     input: Tensor,
     dim: int,
@@ -138,6 +142,7 @@ def scatter(
     return into_same(out, apply(op, input, source, index, dim, *place), "scatter")
 
 
+@method
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
 ) -> Tensor:
@@ -149,6 +154,7 @@ def scatter_(
     return apply_inplace(op, self, source, index, dim, *place)
 
 
+@function_and_method
 def scatter_add(
     input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
@@ -165,6 +171,7 @@ def scatter_add(
     return into_same(out, apply(ScatterAdd, input, source, index, dim), "scatter_add")
 
 
+@method
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
     source = scatter_arguments("scatter_add_", self, index, src, None)
@@ -181,6 +188,7 @@ def scatter_reduce_arguments(name: str, x: Tensor, index: Any, src: Any, reduce:
     return scatter_arguments(name, x, index, src, None)
 
 
+@function_and_method
 def scatter_reduce(
     input: Tensor,
     dim: int,
@@ -208,6 +216,7 @@ def scatter_reduce(
     return into_same(out, result, "scatter_reduce")
 
 
+@method
 def scatter_reduce_(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -215,7 +224,3 @@ def scatter_reduce_(
     source = scatter_reduce_arguments("scatter_reduce_", self, index, src, reduce)
     refuse_overlap(self, (index, source))  # scatter_ does, but there are two calls of it
     return apply_inplace(ScatterReduce, self, source, index, dim, reduce, include_self)
-
-
-FUNCTIONS = by_name(gather, take_along_dim, scatter, scatter_add, scatter_reduce)
-METHODS = FUNCTIONS | by_name(scatter_, scatter_add_, scatter_reduce_)

@@ -10,8 +10,9 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import check_bool
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import HALVES, check_range, cpp_name
-from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
+from tiny_torch.functions.common import check_tensor, into_same, offered
 from tiny_torch.functions.index.values import single_value, warn_expanded
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.masks import MaskedFill, MaskedScatter, MaskedSelect, Nonzero
@@ -33,6 +34,7 @@ def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
     return mask, single_value(name + "_", value, x)
 
 
+@function_and_method
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value (a number, or a 0-d tensor) where the mask holds; they broadcast.
 
@@ -47,6 +49,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return apply(MaskedFill, input, mask, value)
 
 
+@method
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """masked_fill in place; the mask broadcasts to the tensor."""
     mask, value = mask_arguments("masked_fill", self, mask, value)
@@ -54,6 +57,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return apply_inplace(MaskedFill, self, mask, value)
 
 
+@function_and_method
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the first elements of source, in order, where a bool mask holds; they broadcast.
 
@@ -67,11 +71,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return apply(MaskedScatter, input, mask, source)
 
 
+@method
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """masked_scatter in place; the mask broadcasts to the tensor."""
     return apply_inplace(MaskedScatter, self, mask, source)
 
 
+@function_and_method
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where a bool mask holds, as a vector; input and mask broadcast.
 
@@ -90,6 +96,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return into_same(out, apply(MaskedSelect, input, mask), "masked_select")
 
 
+@function
 def where(
     condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
 ) -> Any:
@@ -132,11 +139,13 @@ def check_beside(value: Any, beside: Any) -> None:
             check_range(value, dtype)
 
 
+@method("where")
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """self where the condition holds, else other."""
     return where(condition, self, other)
 
 
+@function_and_method
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The positions of all elements that are not 0: (count, ndim), or one vector per dim.
 
@@ -159,11 +168,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)
 
 
+@function_and_method
 @as_one
 def argwhere(input: Tensor) -> Tensor:
     """nonzero. https://pytorch.org/docs/stable/generated/torch.argwhere.html"""
     return apply(Nonzero, input)
-
-
-FUNCTIONS = by_name(masked_fill, masked_select, masked_scatter, nonzero, argwhere, where)
-METHODS = FUNCTIONS | by_name(masked_fill_, masked_scatter_) | {"where": where_method}

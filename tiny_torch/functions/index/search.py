@@ -10,7 +10,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import by_name, into, into_same, place_of
+from tiny_torch.functions.common import into, into_same, place_of
+from tiny_torch.functions.public import function
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap
 
@@ -34,6 +35,7 @@ def check_value(name: str, argument: str, value: Any) -> None:
         raise wrong_kind(name, argument, "Tensor or Number", value)
 
 
+@function
 @as_one
 def searchsorted(
     sorted_sequence: Tensor,
@@ -86,6 +88,7 @@ def searchsorted(
     return into(out, wrap(boundaries.searchsorted(values, right, out_int32, order, place)))
 
 
+@function
 @as_one
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
@@ -104,6 +107,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
+@function
 @as_one
 def isin(
     elements: Any = None,
@@ -136,7 +140,3 @@ def isin(
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     x, others = common(elements, test_elements)
     return into_same(out, wrap(x.isin(others, invert, place_of("isin", out))))
-
-
-FUNCTIONS = by_name(searchsorted, bucketize, isin)
-METHODS: dict[str, Any] = {}

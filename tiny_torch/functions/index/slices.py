@@ -10,8 +10,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
-from tiny_torch.functions.common import applied_same, as_tensors, by_name, into_same
+from tiny_torch.functions.common import applied_same, as_tensors, into_same
 from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import IndexPut
 from tiny_torch.ops.index.gather import REDUCTIONS
@@ -35,6 +36,7 @@ fits_slices = _core.fits_slices
 # ------------------------------------------------------------------------------- slices along a dim
 
 
+@function_and_method
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Slices along a dim, picked by a vector of positions.
 
@@ -107,6 +109,7 @@ def scaled(x: Tensor, source: Tensor, alpha: Any) -> Tensor:
     return source * alpha
 
 
+@function_and_method
 def index_add(
     input: Tensor,
     dim: int,
@@ -131,6 +134,7 @@ def index_add(
     return into_same(out, apply(IndexAdd, input, source, index, dim), "index_add")
 
 
+@method
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """index_add in place."""
     check_slices("index_add_", self, dim, index, source)
@@ -140,6 +144,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return apply_inplace(IndexAdd, self, source, index, dim)
 
 
+@function_and_method
 def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
@@ -156,6 +161,7 @@ def index_copy(
     return into_same(out, apply(IndexCopy, input, source, index, dim), "index_copy")
 
 
+@method
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """index_copy in place."""
     check_slices("index_copy_", self, dim, index, source)
@@ -185,6 +191,7 @@ def index_reduce_arguments(
     return wrap(array.reshape(tuple(sizes)).expand(shape)).long(), source
 
 
+@function_and_method
 @as_one
 def index_reduce(
     input: Tensor,
@@ -212,6 +219,7 @@ def index_reduce(
     return into_same(out, result, "index_reduce")
 
 
+@method
 def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -229,6 +237,7 @@ def index_fill_value(name: str, x: Tensor, dim: int, index: Any, value: Any) -> 
     return single_value(name, value, x)
 
 
+@function_and_method
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value in slices along a dim. `value` is a number or a 0-d tensor.
 
@@ -242,6 +251,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return apply(IndexFill, input, value, index, dim)
 
 
+@method
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """index_fill in place."""
     value = index_fill_value("index_fill_", self, dim, index, value)
@@ -252,6 +262,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 # ------------------------------------------------------------------------- of the flat tensor
 
 
+@function_and_method
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elements of the flat input, in the shape of an int64 index; below 0 from the end.
 
@@ -266,6 +277,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     return applied_same("take", out, Take, (input, index))
 
 
+@function_and_method
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with source's elements at positions of the flat input, written or added.
 
@@ -280,6 +292,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return apply(Put, input, source, index, accumulate)
 
 
+@method
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """put in place."""
     return apply_inplace(Put, self, source, index, accumulate)
@@ -292,6 +305,7 @@ def arrays_of(name: str, indices: Any) -> list:
     return [index.array for index in as_tensors(name, "indices", indices)]
 
 
+@function_and_method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written (or added) at the positions of index tensors, one per dim.
 
@@ -306,14 +320,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return apply(IndexPut, input, values, accumulate, *arrays_of("index_put", indices))
 
 
+@method
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """index_put in place."""
     arrays = arrays_of("index_put_", indices)
     warn_expanded("index_put_", self.array)
     return apply_inplace(IndexPut, self, values, accumulate, *arrays)
-
-
-FUNCTIONS = by_name(
-    index_select, index_add, index_copy, index_fill, index_reduce, index_put, take, put,
-)  # fmt: skip
-METHODS = FUNCTIONS | by_name(index_add_, index_copy_, index_fill_, index_reduce_, index_put_, put_)

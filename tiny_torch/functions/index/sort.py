@@ -11,12 +11,14 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
-from tiny_torch.functions.common import by_name, into, into_same, offered, standalone
+from tiny_torch.functions.common import into, into_same, offered, standalone
 from tiny_torch.functions.index.selection import checked_dim, selected
+from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk
 from tiny_torch.tensor import Tensor
 
 
+@function_and_method
 def sort(
     input: Tensor,
     dim: int = -1,
@@ -40,6 +42,7 @@ def sort(
     return selected("sort", Sort, out, input, dim, True, descending)
 
 
+@function_and_method
 def argsort(
     input: Tensor,
     dim: int = -1,
@@ -56,11 +59,13 @@ def argsort(
     return into_same(out, offered(out, Argsort, (input,), dim, descending))
 
 
+@function_and_method
 def msort(input: Tensor, *, out: Any = None) -> Tensor:
     """The values of sort along the first dim. https://pytorch.org/docs/stable/generated/torch.msort.html"""
     return into(out, sort(input, 0)[0])
 
 
+@function_and_method
 def topk(
     input: Tensor,
     k: int,
@@ -87,6 +92,7 @@ def topk(
     return selected("topk", Topk, out, input, dim, True, k, largest)
 
 
+@function_and_method
 def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
@@ -113,6 +119,7 @@ def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_na
     return selected(name, Median, out, input, dim, keepdim, ignore_nan)
 
 
+@function_and_method
 def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The middle element, the lower of two; along `dim` with its position. NaN if there is one.
 
@@ -126,6 +133,7 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = 
     return median_of("median", input, dim, keepdim, out, False)
 
 
+@function_and_method
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median of what is not NaN; NaN where nothing is.
 
@@ -134,6 +142,7 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any
     return median_of("nanmedian", input, dim, keepdim, out, True)
 
 
+@function_and_method
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """(the most frequent element along a dim, the smallest of several, where its last stands).
 
@@ -220,6 +229,7 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
     return (q * (n - 1)).where(numbers == n, float(n - 1))  # the last position is a NaN's
 
 
+@function_and_method
 @as_one
 def quantile(
     input: Tensor,
@@ -243,6 +253,7 @@ def quantile(
     return quantiles("quantile", input, q, dim, keepdim, interpolation, out)
 
 
+@function_and_method
 @as_one
 def nanquantile(
     input: Tensor,
@@ -258,9 +269,3 @@ def nanquantile(
     https://pytorch.org/docs/stable/generated/torch.nanquantile.html
     """
     return quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)
-
-
-FUNCTIONS = by_name(
-    sort, argsort, msort, topk, kthvalue, median, nanmedian, mode, quantile, nanquantile,
-)  # fmt: skip
-METHODS = FUNCTIONS

@@ -9,7 +9,8 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int, check_bool
-from tiny_torch.functions.common import by_name, check_tensor
+from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.index.unique import Unique2, UniqueConsecutive, UniqueDim, UniqueDimConsecutive
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor
@@ -50,6 +51,7 @@ def check_slices(input: Tensor, dim: int) -> int:
     return dim
 
 
+@function_and_method
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -70,6 +72,7 @@ def unique(
     return results("_unique2", input, False, return_inverse, return_counts, dim)
 
 
+@function_and_method
 def unique_consecutive(
     input: Tensor,
     return_inverse: bool = False,
@@ -85,7 +88,3 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     return results("unique_consecutive", input, True, return_inverse, return_counts, dim)
-
-
-FUNCTIONS = by_name(unique, unique_consecutive)
-METHODS = FUNCTIONS

@@ -9,8 +9,9 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import by_name, into_same
+from tiny_torch.functions.common import into_same
 from tiny_torch.functions.creation.from_data import tensor
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.index.within import DiagonalScatter, SelectScatter, SliceScatter
 from tiny_torch.ops.shape.views import Steps, show, wrap_dim
 from tiny_torch.tensor import Tensor
@@ -26,6 +27,7 @@ def scattered(op: type[Op], x: Any, src: Any, steps: Steps) -> Tensor:
     return apply(op, x, src, steps)
 
 
+@function_and_method
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
@@ -42,6 +44,7 @@ def diagonal_scatter(
     return scattered(DiagonalScatter, input, src, steps)
 
 
+@function_and_method
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy with src at one position of a dim. Raises RuntimeError unless it has that shape.
 
@@ -56,6 +59,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return scattered(SelectScatter, input, src, steps)
 
 
+@function_and_method
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -84,6 +88,7 @@ def slice_scatter(
     return into_same(out, scattered(SliceScatter, input, src, steps))
 
 
+@method
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Writes one number on the main diagonal; with `wrap` that of a tall matrix begins anew.
 
@@ -114,6 +119,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+@function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The coordinates, one int64 tensor per dim, of positions in a flat tensor of a shape.
 
@@ -140,8 +146,3 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     steps = list(accumulate((*sizes[1:], 1)[::-1], mul))[::-1]
     coordinates = indices.unsqueeze(-1).floor_divide(tensor(steps)) % tensor(sizes)
     return coordinates.unbind(-1)
-
-
-SHARED = by_name(diagonal_scatter, select_scatter, slice_scatter)
-FUNCTIONS = SHARED | by_name(unravel_index)
-METHODS = SHARED | by_name(fill_diagonal_)

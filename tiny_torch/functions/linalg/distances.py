@@ -10,9 +10,10 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, wrong_kind
 from tiny_torch.base.dtypes import other_type
-from tiny_torch.functions.common import by_name, rounded_once
+from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.creation.ranges import triu_indices
 from tiny_torch.functions.linalg.lapack import check_precision
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.shape.join import broadcast_tensors
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.ops.linalg.distances import EuclideanDist, PairNorm
@@ -26,6 +27,7 @@ MODES = {
 }
 
 
+@function
 @as_one
 def cdist(
     x1: Tensor,
@@ -76,6 +78,7 @@ def pair_norm(pairs: Tensor, p: float) -> Tensor:
 # ------------------------------------------------------------------------------------- covariance
 
 
+@function_and_method
 @rounded_once
 def cov(
     input: Tensor,
@@ -111,18 +114,21 @@ def cov(
     freedom = total - correction
     if aweights is not None and correction != 0:
         freedom = total - correction * (weights * aweights).sum() / total
-    if not float(freedom) > 0:
+    positive = float(freedom) > 0
+    if not positive:
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
             "of observations.",
             UserWarning,
             stacklevel=2,
         )
-        freedom = freedom * 0
     weighted = x if weights is None else x * weights
-    centred = x - (weighted.sum(1) / total).unsqueeze(1)
+    plain = weights is None and x.is_floating_point()
+    centred = x - (x.mean(1) if plain else weighted.sum(1) / total).unsqueeze(1)
     weighted = centred if weights is None else centred * weights
-    return ((weighted @ centred.t()) / freedom).squeeze()
+    # What is divided first does not overflow on the way.
+    c = (weighted / freedom if positive else weighted) @ centred.t()
+    return (c if positive else c / 0).squeeze()
 
 
 def check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
@@ -141,6 +147,7 @@ def check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
+@function_and_method
 @rounded_once
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of rows, between -1 and 1.
@@ -165,6 +172,7 @@ def corrcoef(input: Tensor) -> Tensor:
 # ----------------------------------------------------------------------- similarities, distances
 
 
+@function
 @as_one
 @rounded_once
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -198,6 +206,7 @@ def length(x: Tensor, dim: int, eps: float) -> Tensor:
     return norm
 
 
+@function
 @rounded_once
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
@@ -214,6 +223,7 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@function
 @as_one
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances of all pairs of different rows: (N, M) -> (N (N - 1) / 2).
@@ -235,7 +245,3 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     check_precision("pdist", input)
     first, second = triu_indices(len(input), len(input), 1)
     return pair_norm(input[first] - input[second], p)
-
-
-METHODS = by_name(cov, corrcoef)
-FUNCTIONS = METHODS | by_name(cdist, cosine_similarity, pairwise_distance, pdist)

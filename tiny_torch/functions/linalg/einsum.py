@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import by_name, check_listed, into
+from tiny_torch.functions.common import check_listed, into
 from tiny_torch.functions.linalg.matmul import bmm, dot, mm
+from tiny_torch.functions.public import function
 from tiny_torch.functions.shape.views import reshaped
 from tiny_torch.ops.shape.views import Permute, Unsqueeze, are_ints, unique_dims
 from tiny_torch.tensor import Tensor
@@ -26,6 +27,7 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of an 
 ELLIPSIS = "..."
 
 
+@function
 @as_one
 def einsum(*args: Any) -> Tensor:
     """Sums of products by the labels of an equation: einsum("ij,jk->ik", a, b) is a @ b.
@@ -370,6 +372,7 @@ def paired(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Op
 # ------------------------------------------------------------------------------------ tensordot
 
 
+@function
 @as_one
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Products summed over dims of both: the last and first `dims`, or two lists of dims.
@@ -471,7 +474,3 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple, tuple]:
     if dims > min(a.ndim, b.ndim):
         raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
     return tuple(range(-dims, 0)), tuple(range(dims))
-
-
-FUNCTIONS = by_name(einsum, tensordot)
-METHODS: dict[str, Any] = {}

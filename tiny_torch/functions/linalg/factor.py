@@ -15,6 +15,7 @@ from tiny_torch.functions.linalg.lapack import (
     check_precision,
     check_square,
 )
+from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.linalg.factor import (
     LinalgCholeskyEx,
     LinalgEigh,
@@ -41,6 +42,7 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     return into_same(out, apply(LinalgCholeskyEx, input, bool(upper)))
 
 
+@function_and_method("cholesky")
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """linalg.cholesky under its old name."""
     return cholesky(input, upper=upper, out=out)
@@ -64,6 +66,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     return named("linalg_qr", apply(LinalgQr, A, mode), out)
 
 
+@function_and_method("qr")
 def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """linalg.qr in mode "reduced", or "complete" unless `some`.
 
@@ -169,6 +172,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     return into_same(out, apply(LinalgSvd, A, False)[1])
 
 
+@function_and_method("svd")
 def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """U, S, V with input = U diag(S) V^T; U and V are zeros unless `compute_uv`.
 
@@ -182,7 +186,3 @@ def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: A
     return named(
         "svd", (input.new_zeros((*batch, m, m)), S, input.new_zeros((*batch, n, n)).mT), out
     )
-
-
-FUNCTIONS = {"qr": old_qr, "svd": old_svd, "cholesky": old_cholesky}
-METHODS = FUNCTIONS

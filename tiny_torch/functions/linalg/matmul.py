@@ -7,12 +7,14 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import by_name, into_same, offered
+from tiny_torch.functions.common import into_same, offered
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.linalg.matmul import BY_DIMS, Bmm, Dot, Matmul, Mm, Mv
 from tiny_torch.ops.linalg.products import check_batches
 from tiny_torch.tensor import Tensor
 
 
+@function_and_method
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product, with NumPy's rules for 1-d operands and stacks of matrices.
 
@@ -46,6 +48,7 @@ def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
     return into_same(out, offered(out, op, (x, y)))
 
 
+@function_and_method
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices.
 
@@ -54,6 +57,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     return fixed(Mm, "mat2", (2, 2), input, mat2, out)
 
 
+@function_and_method
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two stacks of matrices: (B, n, m), (B, m, p) -> (B, n, p).
 
@@ -68,6 +72,7 @@ def is_stack(x: Any) -> bool:
     return isinstance(x, Tensor) and x.ndim == 3
 
 
+@function_and_method
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector.
 
@@ -78,6 +83,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     return fixed(Mv, "vec", (2, 1), input, vec, out)
 
 
+@function_and_method
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors.
 
@@ -86,17 +92,15 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     return fixed(Dot, "tensor", (1, 1), input, tensor, out)
 
 
+@method("__matmul__")
 def matmul_operator(self: Tensor, other: Any = NotImplemented) -> Tensor:
     if isinstance(other, Tensor):
         return matmul(self, other)
     return _core.refuse_pytorchs(other) or NotImplemented
 
 
+@method("__rmatmul__")
 def reflected_operator(self: Tensor, other: Any = NotImplemented) -> Tensor:
     if isinstance(other, Tensor):
         return matmul(other, self)
     return _core.refuse_pytorchs(other) or NotImplemented
-
-
-FUNCTIONS = by_name(matmul, mm, bmm, mv, dot)
-METHODS = FUNCTIONS | {"__matmul__": matmul_operator, "__rmatmul__": reflected_operator}

@@ -25,6 +25,7 @@ from tiny_torch.functions.linalg.lapack import (
 )
 from tiny_torch.functions.linalg.matmul import matmul
 from tiny_torch.functions.linalg.solve import inv
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.reduce.norms import matrix_norm
 from tiny_torch.ops.elementwise.arithmetic import everywhere
 from tiny_torch.ops.linalg.lapack import check_broadcast
@@ -173,6 +174,7 @@ def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
 # ------------------------------------------------------------------------------------------ powers
 
 
+@function
 def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     """A matrix multiplied n times; n < 0 takes the inverse, or raises LinAlgError without one.
 
@@ -204,10 +206,12 @@ def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     return into_same(out, result if result is not input else input.clone())
 
 
+@method("matrix_power")
 def matrix_power_method(self: Tensor, n: int) -> Tensor:
     return matrix_power(self, n)
 
 
+@function_and_method
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices: I + A + A^2 / 2 + A^3 / 6 + ...
 
@@ -224,11 +228,8 @@ def matrix_exp(input: Tensor) -> Tensor:
     return apply(LinalgMatrixExp, input)
 
 
+@function_and_method("pinverse")
 @as_one
 def old_pinv(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """linalg.pinv under its old name."""
     return pinv(input, rtol=rcond)
-
-
-FUNCTIONS = {"matrix_exp": matrix_exp, "pinverse": old_pinv, "matrix_power": matrix_power}
-METHODS = {**FUNCTIONS, "matrix_power": matrix_power_method}

@@ -9,8 +9,9 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
-from tiny_torch.functions.common import by_name, into, into_same, offered
+from tiny_torch.functions.common import into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap, scaled
 from tiny_torch.ops.elementwise.arithmetic import Number, everywhere, result_type
 from tiny_torch.ops.linalg.products import Addbmm, Addmm, Addmv, Baddbmm, check_product
@@ -50,6 +51,7 @@ def sum_of_products_inplace(op, x, a, b, beta, alpha):
     return apply_inplace(op, x, a, b, *factors(op.__name__.lower(), x.dtype, beta, alpha))
 
 
+@function_and_method
 def addmm(
     input: Tensor,
     mat1: Tensor,
@@ -72,12 +74,14 @@ def addmm(
     return sum_of_products(Addmm, input, mat1, mat2, beta, alpha, out)
 
 
+@method
 def addmm_(
     self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
     return sum_of_products_inplace(Addmm, self, mat1, mat2, beta, alpha)
 
 
+@function_and_method
 def addmv(
     input: Tensor,
     mat: Tensor,
@@ -91,12 +95,14 @@ def addmv(
     return sum_of_products(Addmv, input, mat, vec, beta, alpha, out)
 
 
+@method
 def addmv_(
     self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
     return sum_of_products_inplace(Addmv, self, mat, vec, beta, alpha)
 
 
+@function_and_method
 def baddbmm(
     input: Tensor,
     batch1: Tensor,
@@ -113,12 +119,14 @@ def baddbmm(
     return sum_of_products(Baddbmm, input, batch1, batch2, beta, alpha, out)
 
 
+@method
 def baddbmm_(
     self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
     return sum_of_products_inplace(Baddbmm, self, batch1, batch2, beta, alpha)
 
 
+@function_and_method
 def addbmm(
     input: Tensor,
     batch1: Tensor,
@@ -135,12 +143,14 @@ def addbmm(
     return sum_of_products(Addbmm, input, batch1, batch2, beta, alpha, out)
 
 
+@method
 def addbmm_(
     self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
     return sum_of_products_inplace(Addbmm, self, batch1, batch2, beta, alpha)
 
 
+@function_and_method
 @as_one
 def addr(
     input: Tensor,
@@ -171,6 +181,7 @@ def addr(
     return into(out, addcmul(scaled(input, beta or 1), a, b, value=alpha))
 
 
+@method
 def addr_(
     self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -191,7 +202,3 @@ def check_factor(name: str, value: Number, dtype: Any) -> None:
         raise RuntimeError(
             f"For integral input tensors, argument {name} must not be a floating point number."
         )
-
-
-FUNCTIONS = by_name(addmm, addmv, baddbmm, addbmm, addr)
-METHODS = FUNCTIONS | by_name(addmm_, addmv_, baddbmm_, addbmm_, addr_)

@@ -9,6 +9,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import into_same, named
 from tiny_torch.functions.linalg.lapack import check_input, check_matrix, check_precision
 from tiny_torch.functions.linalg.triangular import check_pair
+from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.linalg.solve import LinalgDet, LinalgInvEx, LinalgSlogdet, LinalgSolveEx
 from tiny_torch.tensor import Tensor
 
@@ -28,6 +29,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     return into_same(out, apply(LinalgInvEx, A))
 
 
+@function_and_method
 def inverse(input: Tensor, *, out: Any = None) -> Tensor:
     """linalg.inv. https://pytorch.org/docs/stable/generated/torch.inverse.html"""
     return inv(input, out=out)
@@ -73,6 +75,7 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     return into_same(out, apply(LinalgDet, A))
 
 
+@function_and_method("det")
 def old_det(input: Tensor) -> Tensor:
     """linalg.det. https://pytorch.org/docs/stable/generated/torch.det.html"""
     return det(input)
@@ -87,11 +90,13 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
     return named("linalg_slogdet", apply(LinalgSlogdet, A), out)
 
 
+@function_and_method("slogdet")
 def old_slogdet(input: Tensor, *, out: Any = None) -> Any:
     """linalg.slogdet. https://pytorch.org/docs/stable/generated/torch.slogdet.html"""
     return named("slogdet", slogdet(input), out)
 
 
+@function_and_method
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; NaN where that is negative.
 
@@ -99,7 +104,3 @@ def logdet(input: Tensor) -> Tensor:
     """
     sign, logarithm = slogdet(input)
     return logarithm.masked_fill(sign == -1, float("nan"))
-
-
-FUNCTIONS = {"inverse": inverse, "det": old_det, "slogdet": old_slogdet, "logdet": logdet}
-METHODS = FUNCTIONS

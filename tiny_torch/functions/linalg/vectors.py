@@ -12,7 +12,6 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import (
-    by_name,
     check_listed,
     into,
     into_same,
@@ -21,6 +20,7 @@ from tiny_torch.functions.common import (
 )
 from tiny_torch.functions.linalg.einsum import tensordot
 from tiny_torch.functions.linalg.matmul import dot, matmul
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import Mul
 from tiny_torch.ops.linalg.vectors import LinalgCross
@@ -28,6 +28,7 @@ from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
 
+@function_and_method
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors (real ones: the same as dot).
 
@@ -36,6 +37,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return dot(input, other, out=out)
 
 
+@function_and_method
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inner products over the last dims: (*m, k), (*n, k) -> (*m, *n).
 
@@ -58,6 +60,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
+@function_and_method("ger")
+@function_and_method
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The outer product of two vectors: (n), (m) -> (n, m).
 
@@ -70,6 +74,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     return apply(Mul, column, vec2) if out is None else write_out(Mul, "outer", out, column, vec2)
 
 
+@function_and_method
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: a block input[i, j, ...] * other for each element of input.
 
@@ -89,6 +94,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return into(out, standalone(product))
 
 
+@function_and_method
 def cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -221,6 +227,7 @@ def best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
     return cuts
 
 
+@function
 @as_one
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """linalg.multi_dot of matrices; of one, that matrix."""
@@ -230,7 +237,3 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         if isinstance(matrix, Tensor) and matrix.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     return multi_dot(matrices, out=out)
-
-
-METHODS = by_name(vdot, inner, outer, kron, cross) | {"ger": outer}
-FUNCTIONS = METHODS | by_name(chain_matmul)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch._core import class_dim
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.base.arguments import as_float, as_int, wrong_kind
@@ -36,10 +37,13 @@ def nll_loss(
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = _reduction(reduction, size_average, reduce)
-    ignore_index = _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
-    if not input.is_floating_point():
-        raise not_implemented("nll_loss_out_frame", input.dtype)
-    dim, target = _check_classes(input, target, weight)
+    plain = weight is None and type(ignore_index) is int
+    dim = class_dim(input, target) if plain else None
+    if dim is None:
+        ignore_index = _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
+        if not input.is_floating_point():
+            raise not_implemented("nll_loss_out_frame", input.dtype)
+        dim, target = _check_classes(input, target, weight)
     return apply(NllLoss, input, target, weight, dim, REDUCTIONS[reduction], ignore_index)
 
 
@@ -67,7 +71,6 @@ def cross_entropy(
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = _reduction(reduction, size_average, reduce)
-    ignore_index = _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
     smoothing = 0.0
     if label_smoothing != 0.0:
         label_smoothing = as_float("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
@@ -76,14 +79,17 @@ def cross_entropy(
                 f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
             )
         smoothing = max(label_smoothing, 0.0)
-    x, t = input.array, target.array
-    if x.ndim == t.ndim and x.shape == t.shape:  # the first spares the second
-        input, target, weight = _of_probabilities(input, target, weight, ignore_index)
-        dim = 0 if x.ndim == 1 else 1
-    else:
-        dim, target = _check_classes(input, target, weight)
-    if not x.dtype.is_floating_point:
-        raise not_implemented("log_softmax_lastdim_kernel_impl", input.dtype)
+    plain = weight is None and type(ignore_index) is int
+    dim = class_dim(input, target) if plain else None
+    if dim is None:
+        ignore_index = _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
+        if input.shape == target.shape:
+            input, target, weight = _of_probabilities(input, target, weight, ignore_index)
+            dim = 0 if input.ndim == 1 else 1
+        else:
+            dim, target = _check_classes(input, target, weight)
+        if not input.is_floating_point():
+            raise not_implemented("log_softmax_lastdim_kernel_impl", input.dtype)
     arguments = input, target, weight, dim, REDUCTIONS[reduction], ignore_index, smoothing
     if weight is not None and edge_of(weight) is not None:  # beside probabilities only
         return CrossEntropy.composite(*arguments)
@@ -92,13 +98,6 @@ def cross_entropy(
 
 def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index: Any) -> int:
     """`ignore_index` as an int; TypeError where an argument is of another kind."""
-    if (  # which spares the loop below: a tenth of a small loss
-        isinstance(input, Tensor)
-        and isinstance(target, Tensor)
-        and (weight is None or isinstance(weight, Tensor))
-        and isinstance(ignore_index, int)
-    ):
-        return ignore_index
     named = ("input", input), ("target", target), ("weight", weight)
     for position, (argument, value) in enumerate(named, 1):
         if not isinstance(value, Tensor) and (value is not None or position < 3):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -153,8 +154,8 @@ def binary_cross_entropy(
     if weight is not None:
         weight = _constant("binary_cross_entropy", "weight", weight, input)
     loss = apply(BinaryCrossEntropy, input, target, "none" if weight is not None else reduction)
-    total = loss.detach()
-    if not total.is_meta and (total if total.ndim == 0 else total.sum()).isnan():
+    total = loss.detach() if loss.ndim == 0 else loss.detach().sum()
+    if not total.is_meta and math.isnan(total.item()):
         _require_probabilities("input", input)
         _require_probabilities("target", target)
     return loss if weight is None else reduced(loss * weight, reduction)
@@ -371,7 +372,9 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     kind = reduction if weight is None else "none"
-    loss = _of_pairs(HuberLoss, "huber", input, target, kind, delta).to(input.dtype)
+    loss = _of_pairs(HuberLoss, "huber", input, target, kind, delta)
+    if loss.dtype is not input.dtype:
+        loss = loss.to(input.dtype)
     if weight is None:
         return loss
     _require_weight_shape(input, weight)

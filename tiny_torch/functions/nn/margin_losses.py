@@ -276,7 +276,7 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         loss = loss * weight
     dim = input.ndim - 1
-    loss = loss.sum(dim) / input.size(dim)
+    loss = (loss / input.size(dim)).sum(dim)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     return reduced(loss, reduction)

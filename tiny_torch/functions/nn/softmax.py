@@ -30,7 +30,7 @@ def softmax(
     """
     if dim is None:
         dim = _guess_dim("softmax", input, _stacklevel)
-    return torch_softmax(input, dim, dtype)
+    return along(Softmax, "softmax", input, dim, dtype)
 
 
 def log_softmax(
@@ -48,7 +48,7 @@ def log_softmax(
     """
     if dim is None:
         dim = _guess_dim("log_softmax", input, _stacklevel)
-    return torch_log_softmax(input, dim, dtype)
+    return along(LogSoftmax, "log_softmax", input, dim, dtype)
 
 
 def softmin(
@@ -64,7 +64,7 @@ def softmin(
     """
     if dim is None:
         dim = _guess_dim("softmin", input, _stacklevel)
-    return torch_softmax(-input, dim, dtype)
+    return along(Softmax, "softmax", -input, dim, dtype)
 
 
 def gumbel_softmax(
@@ -116,7 +116,7 @@ def torch_log_softmax(
     return along(LogSoftmax, "log_softmax", input, dim, dtype, out)
 
 
-def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
+def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any = None) -> Tensor:
     if type(input) is not Tensor or type(dim) is not int:  # or two calls: 7 % of a small softmax
         check_tensor(name, "input", 1, input)
         dim = as_int(name, "dim", 2, dim)

@@ -14,7 +14,7 @@ from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int, check_bool
 from tiny_torch.base.devices import CoreArrays, array_module, default, to_device
-from tiny_torch.functions.common import by_name, check_tensor, into, place_of
+from tiny_torch.functions.common import check_tensor, into, place_of
 from tiny_torch.functions.creation.fill import (
     as_dtype,
     as_sizes,
@@ -25,6 +25,7 @@ from tiny_torch.functions.creation.fill import (
     like,
 )
 from tiny_torch.functions.creation.from_data import place
+from tiny_torch.functions.public import function, method
 from tiny_torch.functions.random.generator import Generator, core_of
 from tiny_torch.ops.random.draws import Draw
 from tiny_torch.tensor import Tensor
@@ -76,6 +77,7 @@ def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any)
     return apply_inplace(Draw, self, sampler, core, *numbers)
 
 
+@method
 def uniform_(
     self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any
 ) -> Tensor:
@@ -88,6 +90,7 @@ def uniform_(
     return draw(self, _core.uniform_, generator, from_, to)
 
 
+@method
 def normal_(
     self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -97,6 +100,7 @@ def normal_(
     return draw(self, _core.normal_, generator, mean, std)
 
 
+@method
 def log_normal_(
     self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
@@ -105,11 +109,13 @@ def log_normal_(
     return draw(self, _core.log_normal_, generator, *numbers)
 
 
+@method
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with exponential numbers of rate `lambd`."""
     return draw(self, _core.exponential_, generator, as_float("exponential_", "lambd", None, lambd))
 
 
+@method
 def cauchy_(
     self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -118,11 +124,13 @@ def cauchy_(
     return draw(self, _core.cauchy_, generator, *numbers)
 
 
+@method
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fills with the number of trials until one of probability p succeeds."""
     return draw(self, _core.geometric_, generator, as_float("geometric_", "p", None, p))
 
 
+@method
 def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fills with integers: of the dtype's whole range, random_(to) of [0, to), or [from, to).
 
@@ -138,6 +146,7 @@ def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **na
     return draw(self, _core.random_range_, generator, start, end)
 
 
+@method
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills with 1 at probability p (a or a tensor that broadcasts), else 0."""
     if isinstance(p, Tensor):
@@ -178,6 +187,7 @@ def sizes(function: str, size: tuple, named: dict) -> tuple:
     return (bind(function, size, named, ("size",))["size"],)
 
 
+@function
 def rand(
     *size: Any,
     generator: Generator | None = None,
@@ -197,6 +207,7 @@ def rand(
     return result if requires_grad is False else required("rand", result, requires_grad)
 
 
+@function
 def randn(
     *size: Any,
     generator: Generator | None = None,
@@ -216,6 +227,7 @@ def randn(
     return result if requires_grad is False else required("randn", result, requires_grad)
 
 
+@function
 def randint(
     *bounds: Any,
     generator: Generator | None = None,
@@ -257,6 +269,7 @@ def ordered(function: str, low: Any, high: Any) -> tuple[int, int]:
     return low, high
 
 
+@function
 @as_one
 def randperm(
     n: int,
@@ -293,6 +306,7 @@ def randperm(
     return finish(array, requires_grad, pin_memory)
 
 
+@function
 def rand_like(input: Tensor, **options: Any) -> Tensor:
     """Uniform numbers of [0, 1) in the shape, dtype and strides of `input`.
 
@@ -301,6 +315,7 @@ def rand_like(input: Tensor, **options: Any) -> Tensor:
     return random_like("rand_like", _core.uniform_, (0.0, 1.0), input, **options)
 
 
+@function
 def randn_like(input: Tensor, **options: Any) -> Tensor:
     """Normal numbers in the shape, dtype and strides of `input`.
 
@@ -309,6 +324,7 @@ def randn_like(input: Tensor, **options: Any) -> Tensor:
     return random_like("randn_like", _core.normal_, (0, 1), input, **options)
 
 
+@function
 def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
     """Integers of [low, high) in the shape, dtype and strides of `input`.
 
@@ -338,9 +354,3 @@ def random_like(
     result = like(function, input, None, dtype, device, False, layout, memory_format, pin_memory)
     draw(result, sampler, generator, *numbers)
     return result if requires_grad is False else required(function, result, requires_grad)
-
-
-FUNCTIONS = by_name(rand, randn, randint, randperm, rand_like, randn_like, randint_like)
-METHODS = by_name(
-    uniform_, normal_, log_normal_, exponential_, cauchy_, geometric_, random_, bernoulli_,
-)  # fmt: skip

@@ -8,7 +8,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int
-from tiny_torch.functions.common import by_name, into, refuse_history
+from tiny_torch.functions.common import into, refuse_history
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, required, shaped
 from tiny_torch.functions.random.generator import Generator, core_of
 from tiny_torch.ops.common import refuse_overlap
@@ -26,6 +27,7 @@ from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor, wrap
 
 
+@function_and_method
 def bernoulli(
     input: Tensor,
     p: float | None = None,
@@ -48,6 +50,7 @@ def bernoulli(
     return apply(Bernoulli, input, core_of(generator), p)
 
 
+@function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers whose rates are the elements of `input`, in its dtype.
 
@@ -56,6 +59,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return apply(Poisson, input, core_of(generator))
 
 
+@function
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """The successes in `count` trials of probability `prob`, tensors of one shape and dtype."""
     on_cpu("binomial", count.array, prob.array)
@@ -63,11 +67,13 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     return wrap(_core.binomial(core, count.array, prob.array))
 
 
+@function
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape parameter `input` and rate 1, differentiable in it."""
     return apply(StandardGamma, input, core_of(generator))
 
 
+@function
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Points of the simplex by concentrations in the last dim, differentiable in them."""
     return apply(Dirichlet, input, core_of(generator))
@@ -77,6 +83,7 @@ for op in (Normal1, Normal2, Normal3):
     op.__name__ = "Normal"
 
 
+@function
 def normal(
     mean: Any,
     std: Any = None,
@@ -124,6 +131,7 @@ def normal(
     return result if out is None else out
 
 
+@function_and_method
 @as_one
 def multinomial(
     input: Tensor,
@@ -143,7 +151,3 @@ def multinomial(
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
     core = core_of(generator)
     return into(out, wrap(_core.multinomial(input.array, core, num_samples, bool(replacement))))
-
-
-METHODS = by_name(bernoulli, multinomial)
-FUNCTIONS = METHODS | by_name(binomial, poisson, normal, _standard_gamma, _sample_dirichlet)

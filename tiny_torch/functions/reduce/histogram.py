@@ -10,12 +10,14 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.base.dtypes import HALVES, not_implemented
-from tiny_torch.functions.common import by_name, into, named
+from tiny_torch.functions.common import into, named
 from tiny_torch.functions.creation.ranges import linspace
+from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.tensor import Tensor, wrap
 
 
+@function_and_method
 @as_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs in a 1-d tensor of integers, at least up to `minlength`.
@@ -58,6 +60,7 @@ def check_floats(name: str, x: Tensor) -> None:
         raise not_implemented(name, x.array.dtype)
 
 
+@function_and_method
 @as_one
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
@@ -88,6 +91,7 @@ def histc(
     return into(out, wrap(narrowed(counts, x.array.dtype)))
 
 
+@function_and_method
 @as_one
 def histogram(
     input: Tensor,
@@ -155,7 +159,3 @@ def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
         )
     check_bins(bins.array.size - 1)
     return bins.detach().clone()
-
-
-FUNCTIONS = by_name(bincount, histc, histogram)
-METHODS = FUNCTIONS

@@ -9,14 +9,16 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_float
 from tiny_torch.base.dtypes import HALVES, not_implemented, scalar_type
-from tiny_torch.functions.common import applied, by_name, into, named, offered
+from tiny_torch.functions.common import applied, into, named, offered
 from tiny_torch.functions.elementwise.floats import nan_to_num
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, sum
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.reduce.moments import Logsumexp, Nansum, Std, Var
 from tiny_torch.tensor import Tensor
 
 
+@function_and_method
 def var(
     input: Tensor,
     dim: Any = None,
@@ -56,6 +58,7 @@ def warn_of_freedom(name: str) -> None:
     )
 
 
+@function_and_method
 def std(
     input: Tensor,
     dim: Any = None,
@@ -69,6 +72,7 @@ def std(
     return into(out, spread_of(Std, "std", input, dim, unbiased, keepdim, correction))
 
 
+@function_and_method
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """log(sum(exp(x))) over `dim`, without overflow."""
     if out is not None and not out.is_floating_point():
@@ -80,6 +84,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
     return into(out, offered(out, Logsumexp, (input,), as_dims(dim), keepdim))
 
 
+@function_and_method
 def nansum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -97,6 +102,7 @@ def nansum(
     return applied(Nansum, out, input, as_dims(dim), keepdim, dtype)
 
 
+@function_and_method
 def nanmean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -120,6 +126,7 @@ def nanmean(
     return into(out, (total / numbers).to(dtype))
 
 
+@function_and_method
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements over `dim` are not 0, in int64.
 
@@ -128,6 +135,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     return sum(input.detach().bool(), dim)
 
 
+@function_and_method
 def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
 ) -> Any:
@@ -144,6 +152,7 @@ def aminmax(
     return named("aminmax", (amin(input, dims, keepdim), amax(input, dims, keepdim)), out)
 
 
+@function
 def var_mean(
     input: Tensor,
     dim: Any = None,
@@ -156,6 +165,7 @@ def var_mean(
     return with_mean(Var, "var_mean", input, dim, unbiased, keepdim, correction)
 
 
+@function
 def std_mean(
     input: Tensor,
     dim: Any = None,
@@ -174,7 +184,3 @@ def std_mean(
 def with_mean(op, name, input, dim, unbiased, keepdim, correction):
     first = spread_of(op, name, input, dim, unbiased, keepdim, correction)
     return first, mean(input, None if isinstance(dim, bool) else dim, keepdim)
-
-
-METHODS = by_name(var, std, logsumexp, nansum, nanmean, count_nonzero, aminmax)
-FUNCTIONS = METHODS | by_name(var_mean, std_mean)

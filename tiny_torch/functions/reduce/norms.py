@@ -12,6 +12,7 @@ from tiny_torch.base.arguments import as_number
 from tiny_torch.functions.common import into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
 from tiny_torch.functions.linalg.lapack import check_floating, check_precision
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.reduce.sums import amax, amin
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import Number
@@ -174,6 +175,7 @@ def norm(
     return vector_norm(input, ord, dims, keepdim, dtype=dtype, out=out)
 
 
+@function("norm")
 def old_norm(
     input: Tensor,
     p: Any = "fro",
@@ -194,18 +196,21 @@ def old_norm(
     return vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
 
 
+@method("norm")
 def norm_method(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Tensor:
     return old_norm(self, p, dim, keepdim, dtype=dtype)
 
 
+@function_and_method
 @as_one
 def dist(input: Tensor, other: Tensor, p: Number = 2, *, out: Any = None) -> Tensor:
     """The p-norm of input - other. https://pytorch.org/docs/stable/generated/torch.dist.html"""
     return vector_norm(input - other, p, out=out)
 
 
+@function_and_method
 @as_one
 def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = None) -> Tensor:
     """Scales each slice along `dim` whose p-norm is above maxnorm down to it.
@@ -234,9 +239,6 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = No
     return into(out, (input * factor.to(input.dtype)).contiguous())
 
 
+@method
 def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     return self.copy_(renorm(self.clone(), p, dim, maxnorm))
-
-
-FUNCTIONS = {"norm": old_norm, "dist": dist, "renorm": renorm}
-METHODS = {**FUNCTIONS, "norm": norm_method, "renorm_": renorm_}

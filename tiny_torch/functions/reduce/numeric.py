@@ -8,16 +8,17 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float
 from tiny_torch.functions.common import (
-    by_name,
     into,
     into_same,
     rounded_once,
 )
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.shape.views import unique_dims
 from tiny_torch.tensor import Tensor
 
 
+@function_and_method
 def diff(
     input: Tensor,
     n: int = 1,
@@ -73,6 +74,7 @@ def joined_end(input: Tensor, end: Tensor | None, dim: int) -> Tensor | None:
 # ------------------------------------------------------------------------------------- gradient
 
 
+@function
 def gradient(
     input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
@@ -206,6 +208,7 @@ def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return x.narrow(dim, 0, max(n - 1, 0)), x.narrow(dim, min(1, n), max(n - 1, 0))
 
 
+@function
 @rounded_once
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of y along `dim` by the trapezoidal rule.
@@ -232,12 +235,14 @@ def integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tenso
     return ((left + right) * steps * 0.5).sum(dim)
 
 
+@function
 @rounded_once
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """As trapezoid. https://pytorch.org/docs/stable/generated/torch.trapz.html"""
     return integral("trapz", y, x, dx, dim)
 
 
+@function
 @rounded_once
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
@@ -249,8 +254,4 @@ def cumulative_trapezoid(
     steps = samples("cumulative_trapezoid", y, x, dx, dim)
     dim %= max(y.ndim, 1)
     left, right = neighbours(y, dim)
-    return ((left + right) * steps * 0.5).cumsum(dim)
-
-
-FUNCTIONS = by_name(diff, gradient, trapezoid, trapz, cumulative_trapezoid)
-METHODS = by_name(diff)
+    return ((left + right) * (steps * 0.5)).cumsum(dim)

@@ -7,8 +7,9 @@ from typing import Any
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, edge_of
 from tiny_torch.base.modes import NO_GRAD, modes
-from tiny_torch.functions.common import by_name, into, into_same, offered
+from tiny_torch.functions.common import into, into_same, offered
 from tiny_torch.functions.index.selection import checked_dim, selected
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.functions.reduce.sums import dtype_of
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.reduce.scan import Cummax, Cummin, Cumprod, Cumsum, Logcumsumexp
@@ -31,6 +32,7 @@ def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: A
     return result
 
 
+@function_and_method
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
     """Sums of all elements up to each along a dim; of integers and bools in int64.
 
@@ -45,6 +47,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Te
     return accumulate(Cumsum, "cumsum", input, dim, dtype, out)
 
 
+@function_and_method
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
     """Products of all elements up to each along a dim; of integers and bools in int64.
 
@@ -67,16 +70,19 @@ def accumulate_inplace(op: type[Op], name: str, self: Tensor, dim: Any, dtype: A
     return apply_inplace(op, self, dim, own)
 
 
+@method
 def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """cumsum in place, in the tensor's own dtype; RuntimeError where `dtype` is another."""
     return accumulate_inplace(Cumsum, "cumsum_", self, dim, dtype)
 
 
+@method
 def cumprod_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """cumprod in place, in the tensor's own dtype; RuntimeError where `dtype` is another."""
     return accumulate_inplace(Cumprod, "cumprod_", self, dim, dtype)
 
 
+@function_and_method
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     """log(cumsum(exp(input), dim)), where exp cannot overflow. NotImplementedError for integers.
 
@@ -93,6 +99,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     return into_same(out, offered(out, Logcumsumexp, (input,), dim))
 
 
+@function_and_method
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """(largest element up to each along a dim, where the last such stands); NaN counts as largest.
 
@@ -107,13 +114,10 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     return selected("cummax", Cummax, out, input, checked_dim("cummax", input, dim), True)
 
 
+@function_and_method
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """(smallest element up to each along a dim, where the last such stands); NaN is smallest, too.
 
     https://pytorch.org/docs/stable/generated/torch.cummin.html
     """
     return selected("cummin", Cummin, out, input, checked_dim("cummin", input, dim), True)
-
-
-FUNCTIONS = by_name(cumsum, cumprod, logcumsumexp, cummax, cummin)
-METHODS = FUNCTIONS | by_name(cumsum_, cumprod_)

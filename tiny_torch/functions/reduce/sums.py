@@ -13,7 +13,6 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.common import (
     applied,
-    by_name,
     check_tensor,
     into,
     into_same,
@@ -21,6 +20,7 @@ from tiny_torch.functions.common import (
     write_out,
 )
 from tiny_torch.functions.index.selection import selected
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.comparison import Maximum, Minimum, Ne
 from tiny_torch.ops.reduce.sums import (
@@ -61,6 +61,7 @@ def dtype_of(out: Any, dtype: Any) -> Any:
     return out.array.dtype
 
 
+@function_and_method
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -79,6 +80,7 @@ def sum(
     return applied(Sum, out, input, as_dims(dim), keepdim, dtype)
 
 
+@function_and_method
 def mean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -88,6 +90,7 @@ def mean(
     return applied(Mean, out, input, as_dims(dim), keepdim, dtype)
 
 
+@function_and_method
 def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -99,6 +102,7 @@ def prod(
     return applied(Prod, out, input, as_dims(dim), keepdim, dtype)
 
 
+@function_and_method
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The largest elements over `dim`; equal ones share the gradient."""
     if out is None:
@@ -106,6 +110,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
 
 
+@function_and_method
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The smallest elements over `dim`; equal ones share the gradient."""
     if out is None:
@@ -113,6 +118,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
 
 
+@function_and_method
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Whether any element is not 0; elementwise where `dim` is ()."""
     if dim == () or dim == []:
@@ -122,6 +128,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     return into_truth("any", out, offered(out, Any_, (input,), as_dims(dim), keepdim))
 
 
+@function_and_method
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Whether no element is 0; elementwise where `dim` is ()."""
     if dim == () or dim == []:
@@ -169,6 +176,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
     return selected(name, along, out, input, dim, keepdim)
 
 
+@function_and_method
 def max(
     input: Tensor,
     dim: int | Tensor | None = None,
@@ -184,6 +192,7 @@ def max(
     return extreme(input, dim, keepdim, other, out, MaxOfAll, Max, Maximum, "max")
 
 
+@function_and_method
 def min(
     input: Tensor,
     dim: int | Tensor | None = None,
@@ -213,6 +222,7 @@ def position(op, input, dim, keepdim, out, name):
     return into(out, apply(op, input, None, False).reshape((1,) * input.ndim))
 
 
+@function_and_method
 def argmax(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
@@ -220,6 +230,7 @@ def argmax(
     return position(Argmax, input, dim, keepdim, out, "argmax")
 
 
+@function_and_method
 def argmin(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor:
@@ -227,6 +238,7 @@ def argmin(
     return position(Argmin, input, dim, keepdim, out, "argmin")
 
 
+@method
 def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The sum over what broadcasting `size` to this shape would repeat, in that size.
 
@@ -254,7 +266,3 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     dims += [leading + i for i, (old, new) in enumerate(pairs) if new == 1 != old]
     result = self.sum(dims, keepdim=True) if dims else self
     return result.view(wanted) if leading else result
-
-
-FUNCTIONS = by_name(sum, mean, prod, amax, amin, any, all, max, min, argmax, argmin)
-METHODS = FUNCTIONS | by_name(sum_to_size)

@@ -11,13 +11,15 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.base.layouts import contiguous_format
-from tiny_torch.functions.common import by_name, check_tensor, into_same, offered, standalone
+from tiny_torch.functions.common import check_tensor, into_same, offered, standalone
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
 from tiny_torch.ops.shape.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor, wrap
 
 
+@method
 def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """A copy with each dim repeated as a whole; counts for new dims come first.
 
@@ -41,6 +43,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     return apply(Repeat, self, counts)
 
 
+@function
 def tile(input: Tensor, dims: Any) -> Tensor:
     """repeat, with counts of 1 for the dims that `dims` leaves out.
 
@@ -55,11 +58,13 @@ def tile(input: Tensor, dims: Any) -> Tensor:
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
+@method("tile")
 def tile_method(self: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     """torch.tile with the counts one by one, or as one tuple."""
     return tile(self, one_or_many("tile", "dims", counts, dims))
 
 
+@function
 @as_one
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
@@ -102,6 +107,7 @@ def repeat_interleave(
     return copies.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
 
 
+@method("repeat_interleave")
 def repeat_interleave_method(
     self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -121,6 +127,7 @@ def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
     return positions if repeats.dtype is _core.int64 else positions.astype(repeats.dtype)
 
 
+@function
 def flip(input: Tensor, dims: Any) -> Tensor:
     """A copy in reverse order along some dims.
 
@@ -133,16 +140,19 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     return apply(Flip, input, unique_dims(as_ints("flip", "dims", None, dims), input.array.ndim))
 
 
+@method("flip")
 def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """torch.flip with the dims one by one, or as one tuple."""
     return flip(self, one_or_many("flip", "dims", order, dims))
 
 
+@method("__reversed__")
 def reverse(self: Tensor) -> Tensor:
     """reversed(x): the order along dim 0 turned; of one element, itself."""
     return flip(self, (0,)) if self.array.ndim else self
 
 
+@function_and_method
 def fliplr(input: Tensor) -> Tensor:
     """flip along dim 1. https://pytorch.org/docs/stable/generated/torch.fliplr.html"""
     if input.array.ndim < 2:
@@ -150,6 +160,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip(input, (1,))
 
 
+@function_and_method
 def flipud(input: Tensor) -> Tensor:
     """flip along dim 0. https://pytorch.org/docs/stable/generated/torch.flipud.html"""
     if input.array.ndim < 1:
@@ -157,6 +168,7 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, (0,))
 
 
+@function_and_method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """A copy shifted along some dims; what leaves at the end comes in at the front.
 
@@ -196,6 +208,7 @@ def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
         raise wrong_kind(name, "diagonal", "int", diagonal, 2)
 
 
+@function_and_method
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of each matrix, up to a diagonal; zeros elsewhere.
 
@@ -212,6 +225,7 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     return into_same(out, offered(out, Tril, (input,), diagonal), "tril")
 
 
+@function_and_method
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of each matrix, from a diagonal on; zeros elsewhere.
 
@@ -228,18 +242,21 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     return into_same(out, offered(out, Triu, (input,), diagonal), "triu")
 
 
+@method
 def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
     """tril in place."""
     check_triangle("tril_", self, diagonal)
     return apply_inplace(Tril, self, diagonal)
 
 
+@method
 def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
     """triu in place."""
     check_triangle("triu_", self, diagonal)
     return apply_inplace(Triu, self, diagonal)
 
 
+@function_and_method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dim on a diagonal, zeros elsewhere.
 
@@ -257,6 +274,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return apply(DiagEmbed, input, offset, dim1, dim2)
 
 
+@function_and_method
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector as the diagonal of a matrix; of a matrix, a copy of its diagonal.
 
@@ -275,6 +293,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 
+@function_and_method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements on the diagonal of a matrix.
 
@@ -283,6 +302,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(math.prod(input.array.shape)), offset)
 
 
+@function_and_method
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """A copy turned k times by 90 degrees, from the first of two dims towards the second.
 
@@ -311,13 +331,3 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     if k % 4 == 3:
         return standalone(flip(input, (first,)).transpose(first, second))
     return input.clone(memory_format=contiguous_format)
-
-
-FUNCTIONS = by_name(
-    fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90, tile, flip,
-    repeat_interleave,
-)  # fmt: skip
-METHODS = FUNCTIONS | by_name(repeat, tril_, triu_) | {
-    "repeat_interleave": repeat_interleave_method, "tile": tile_method, "flip": flip_method,
-    "__reversed__": reverse,
-}  # fmt: skip

@@ -10,9 +10,10 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, wrong_kind
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.base.reference.layout import MAX_DIMS
-from tiny_torch.functions.common import by_name, check_elements, into, standalone
+from tiny_torch.functions.common import check_elements, into, standalone
 from tiny_torch.functions.creation.fill import ones, zeros
 from tiny_torch.functions.creation.ranges import arange
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.shape.join import cat, stack
 from tiny_torch.tensor import Tensor
 
@@ -22,6 +23,7 @@ def check_vector(x: Tensor) -> None:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
 
 
+@function
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given ones (or rows, or numbers) along its diagonal, 0 elsewhere.
 
@@ -54,6 +56,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return cat(rows, 0)
 
 
+@function
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All choices of one element of each vector, as rows; of one vector, that vector.
 
@@ -86,6 +89,7 @@ def along(x: Tensor, dim: int, ndim: int) -> Tensor:
                      [0 if d == dim else 1 for d in range(ndim)])  # fmt: skip
 
 
+@function
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of r elements of a vector, in their order, as rows.
 
@@ -115,6 +119,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return standalone(input.index_select(0, found.reshape(-1)).reshape(found.shape))
 
 
+@function
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector as columns, N of them (as many as elements), falling or rising.
 
@@ -142,6 +147,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return powers if increasing else powers.flip(1)
 
 
+@function_and_method
 @as_one
 def trace(input: Tensor, *, out: Any = None) -> Tensor:
     """The sum of a matrix's diagonal. https://pytorch.org/docs/stable/generated/torch.trace.html"""
@@ -150,7 +156,3 @@ def trace(input: Tensor, *, out: Any = None) -> Tensor:
     if input.dtype is _core.bool:
         raise not_implemented("trace", input.dtype)
     return into(out, input.diagonal().sum())
-
-
-METHODS = by_name(trace)
-FUNCTIONS = by_name(block_diag, cartesian_prod, combinations, vander, trace)

@@ -10,7 +10,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.base.arguments import as_ints, check_bool
 from tiny_torch.base.devices import array_module
-from tiny_torch.functions.common import as_tensors, by_name, check_tensor, into, offered
+from tiny_torch.functions.common import as_tensors, check_tensor, into, offered
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.join import Cat, Stack, broadcast_shapes
@@ -22,6 +23,9 @@ from tiny_torch.tensor import Tensor, wrap
 untracked_arrays = _core.untracked_arrays
 
 
+@function("concatenate")
+@function("concat")
+@function
 def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim; their dtypes promote. A 1-d empty tensor joins anything.
 
@@ -55,6 +59,7 @@ def into_promoted(name: str, out: Tensor, result: Tensor) -> Tensor:
     return into(out, result)
 
 
+@function
 def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim.
 
@@ -107,9 +112,11 @@ def with_dims(tensor: Tensor, least: int) -> Tensor:
     return tensor.unsqueeze(-1) if least == 3 else tensor
 
 
-atleast_1d, atleast_2d, atleast_3d = atleast(1), atleast(2), atleast(3)
+for _dims in (1, 2, 3):
+    function(atleast(_dims))
 
 
+@function
 def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 1, or along dim 0 where they have one dim.
 
@@ -124,6 +131,8 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1, out=out)
 
 
+@function("row_stack")
+@function
 def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 0, vectors as rows.
 
@@ -137,11 +146,13 @@ def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     return cat(stackable("vstack", tensors, 2), 0, out=out)
 
 
+@function
 def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 2. https://pytorch.org/docs/stable/generated/torch.dstack.html"""
     return cat(stackable("dstack", tensors, 3), 2, out=out)
 
 
+@function
 def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 1, vectors as columns.
 
@@ -164,6 +175,7 @@ def stackable(function: str, tensors: Any, least: int) -> list[Tensor]:
 # ------------------------------------------------------------------------------------ broadcasting
 
 
+@method
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """A view with sizes of 1 repeated, and dims added in front; -1 keeps a size.
 
@@ -180,11 +192,13 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
     return apply_view(Expand, self, one_or_many("expand", "size", sizes, size))
 
 
+@method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """self.expand(other.shape)"""
     return apply_view(Expand, self, other.array.shape)
 
 
+@function_and_method
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """The input expanded to a shape. https://pytorch.org/docs/stable/generated/torch.broadcast_to.html
 
@@ -196,6 +210,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     return apply_view(Expand, input, as_ints("broadcast_to", "size", None, size))
 
 
+@function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of tensors, expanded to one shape.
 
@@ -213,6 +228,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([t if t.array.shape == shape else t.expand(shape) for t in tensors])
 
 
+@function
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of vectors, expanded to the grid of all their combinations.
 
@@ -261,9 +277,4 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
-SHARED = by_name(broadcast_to)
-FUNCTIONS = SHARED | by_name(
-    cat, stack, hstack, vstack, dstack, column_stack, atleast_1d, atleast_2d, atleast_3d,
-    broadcast_shapes, broadcast_tensors, meshgrid,
-) | {"concat": cat, "concatenate": cat, "row_stack": vstack}  # fmt: skip
-METHODS = SHARED | by_name(expand, expand_as)
+function(broadcast_shapes)

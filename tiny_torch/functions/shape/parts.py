@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, layout
 from tiny_torch.base.arguments import as_int, as_ints
-from tiny_torch.functions.common import by_name
+from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -19,6 +19,7 @@ def index_of(function: str, argument: str, value: Any) -> int:
     return as_int(function, argument, 2, value)
 
 
+@function_and_method
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """A view of one position along a dim, which is gone then.
 
@@ -32,6 +33,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
     return apply_view(Select, input, (("select", (dim, index_of("select", "index", index))),))
 
 
+@function_and_method
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` positions along a dim, from `start`.
 
@@ -64,6 +66,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return apply_view(Slice, input, (("slice", (dim, start, start + length, 1)),))
 
 
+@function_and_method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonal of two dims, as the last dim; `offset` counts to the right.
 
@@ -76,6 +79,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return apply_view(Diagonal, input, (("diagonal", (offset, dim1, dim2)),))
 
 
+@method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows of `size` along a dim, `step` apart; the last dim is in the window.
 
@@ -90,6 +94,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return apply_view(Unfold, self, dimension, size, step)
 
 
+@function_and_method
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the input's memory with any shape, strides and offset (the input's if None).
 
@@ -110,11 +115,8 @@ def strided_arguments(x: Tensor, size: Any, stride: Any, storage_offset: int | N
     return layout(x.array), size, stride, offset
 
 
+@function_and_method
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """as_strided in place."""
     arguments = strided_arguments(self, size, stride, storage_offset)
     return apply_view_inplace(AsStrided, self, *arguments)
-
-
-FUNCTIONS = by_name(select, narrow, diagonal, as_strided, as_strided_)
-METHODS = FUNCTIONS | by_name(unfold)

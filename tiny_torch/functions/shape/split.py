@@ -13,7 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import as_int, as_ints
-from tiny_torch.functions.common import by_name
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import Slice, wrap_dim
 from tiny_torch.tensor import Tensor
@@ -32,6 +32,7 @@ def pieces(name: str, x: Tensor, dim: int, sizes: Sequence[int]) -> tuple:
     return apply_view(several(Pieces, name, len(sizes)), x, dim, sizes)
 
 
+@function_and_method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all positions along a dim, which is gone then.
 
@@ -53,6 +54,7 @@ def check_has_dims(function: str, x: Tensor) -> None:
         raise RuntimeError(f"{function} expects at least a 1-dimensional tensor")
 
 
+@function
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of one size along a dim (the last may be smaller), or of listed sizes.
 
@@ -66,6 +68,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return tensor.split(split_size_or_sections, dim)
 
 
+@method("split")
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """torch.split"""
     if isinstance(split_size, (tuple, list)):
@@ -90,6 +93,7 @@ def equal_sizes(size: int, each: int) -> list[int]:
     return [each] * (size // each) + ([rest] if rest else [])
 
 
+@function_and_method
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of listed sizes along a dim. RuntimeError where they do not make it up."""
     check_has_dims("split_with_sizes", input)
@@ -108,6 +112,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return pieces("SplitWithSizes", input, dim, sizes)
 
 
+@function_and_method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most so many pieces along a dim, equal but for the last.
 
@@ -128,6 +133,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return pieces("Split", input, dim, equal_sizes(size, -(-size // chunks)))
 
 
+@function_and_method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of so many pieces along a dim, sizes differing by 1 at most; or cut at listed indices.
 
@@ -182,9 +188,5 @@ def split_along(name: str, dim: int, least: int) -> Callable[..., tuple[Tensor, 
     return function
 
 
-hsplit = split_along("hsplit", 1, 1)
-vsplit = split_along("vsplit", 0, 2)
-dsplit = split_along("dsplit", 2, 3)
-
-FUNCTIONS = by_name(unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit, split)
-METHODS = FUNCTIONS | {"split": split_method}
+for _split in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):
+    function_and_method(split_along(*_split))

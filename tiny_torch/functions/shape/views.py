@@ -14,8 +14,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_view
 from tiny_torch.base.arguments import as_ints, wrong_kind
-from tiny_torch.functions.common import by_name
 from tiny_torch.functions.memory import view_as_dtype
+from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.ops.shape.views import (
     Permute,
     Reshape,
@@ -35,6 +35,7 @@ from tiny_torch.tensor import Tensor
 # ------------------------------------------------------------------------------------------ shape
 
 
+@method
 def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same memory in another shape, of which one size may be -1; or as another dtype.
 
@@ -51,6 +52,7 @@ def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tens
     return apply_view(View, self, one_or_many("view", "size", sizes, size))
 
 
+@function
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """Another shape of the same elements: a view where possible, else a copy. One size may be -1.
 
@@ -65,6 +67,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     return reshaped(input, as_ints("reshape", "shape", None, shape))
 
 
+@method("reshape")
 def reshape_method(self: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """torch.reshape with the sizes one by one, or as one tuple."""
     return reshaped(self, one_or_many("reshape", "shape", sizes, shape))
@@ -79,16 +82,19 @@ def reshaped(x: Tensor, shape: tuple) -> Tensor:
         return apply(Reshape, x, shape)  # which raises again where the shape itself is wrong
 
 
+@method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """self.view(other.shape). https://pytorch.org/docs/stable/generated/torch.Tensor.view_as.html"""
     return apply_view(View, self, other.array.shape)
 
 
+@method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """self.reshape(other.shape)"""
     return reshaped(self, other.array.shape)
 
 
+@function_and_method
 def ravel(input: Tensor) -> Tensor:
     """One dim, contiguous. https://pytorch.org/docs/stable/generated/torch.ravel.html
 
@@ -99,6 +105,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshaped(input.contiguous(), (-1,))
 
 
+@function_and_method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims from start_dim to end_dim as one: a view where possible, else a copy.
 
@@ -122,6 +129,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshaped(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
+@function_and_method
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dim as several, of which one size may be -1.
 
@@ -150,6 +158,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return apply_view(View, input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
 
 
+@function_and_method
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without the dims of size 1, or without those of `dim` (an int or a tuple).
 
@@ -175,6 +184,7 @@ def squeeze_all(ndim: int) -> Steps:
     return (("squeeze", (tuple(range(ndim)),)),)
 
 
+@function_and_method
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A view with a dim of size 1 put in before `dim`.
 
@@ -190,6 +200,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 # ------------------------------------------------------------------------------------ order of dims
 
 
+@function_and_method("swapdims")
+@function_and_method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dims in each other's place.
 
@@ -202,11 +214,13 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply_view(Transpose, input, dim0, dim1)
 
 
+@function_and_method
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """transpose under NumPy's name."""
     return apply_view(Transpose, input, axis0, axis1)
 
 
+@function_and_method
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; a tensor of fewer dims as it is. RuntimeError for more than 2 dims.
 
@@ -262,6 +276,7 @@ def hermitian_transposed(self: Tensor) -> Tensor:
     return matrix_transposed(self)
 
 
+@function
 def permute(input: Tensor, dims: Any) -> Tensor:
     """A view whose dim i is the input's dims[i].
 
@@ -275,11 +290,14 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     return apply_view(Permute, input, as_ints("permute", "dims", None, dims))
 
 
+@method("permute")
 def permute_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """torch.permute with the dims one by one, or as one tuple."""
     return apply_view(Permute, self, one_or_many("permute", "dims", order, dims))
 
 
+@function_and_method("moveaxis")
+@function_and_method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with some dims (ints or tuples) moved to other places, the rest in order.
 
@@ -315,26 +333,32 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 # --------------------------------------------------------------------------------- a view in place
 
 
+@method
 def t_(self: Tensor) -> Tensor:
     """Turns this very matrix: other tensors on its memory stay as they are."""
     return apply_view_inplace(T, self, 0, matrix_dims(self) - 1)
 
 
+@method("swapdims_")
+@method
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """transpose in place."""
     return apply_view_inplace(Transpose, self, dim0, dim1)
 
 
+@method
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """swapaxes in place."""
     return transpose_(self, axis0, axis1)
 
 
+@method
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """squeeze in place."""
     return apply_view_inplace(Squeeze, self, squeeze_steps(self, dim))
 
 
+@method
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """unsqueeze in place."""
     return apply_view_inplace(Unsqueeze, self, (("unsqueeze", (dim,)),))
@@ -354,16 +378,7 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
     return as_ints(function, argument, None, values[0] if single else values)
 
 
-FUNCTIONS = by_name(
-    ravel, flatten, unflatten, squeeze, unsqueeze, transpose, swapaxes, t, movedim, reshape,
-    permute,
-) | {"swapdims": transpose, "moveaxis": movedim}  # fmt: skip
-METHODS: dict[str, Any] = {
-    **FUNCTIONS,
-    **by_name(view, view_as, reshape_as, t_, transpose_, swapaxes_, squeeze_, unsqueeze_),
-    "reshape": reshape_method,
-    "permute": permute_method,
-    "swapdims_": transpose_,
+METHODS |= {
     "T": property(reversed_dims),
     "mT": property(matrix_transposed),
     "mH": property(matrix_transposed),

@@ -12,6 +12,7 @@ from tiny_torch.nn.modules.dropout import *
 from tiny_torch.nn.modules.embedding import *
 from tiny_torch.nn.modules.flatten import *
 from tiny_torch.nn.modules.instancenorm import *
+from tiny_torch.nn.modules.lazy import LazyLinear
 from tiny_torch.nn.modules.linear import *
 from tiny_torch.nn.modules.loss import *
 from tiny_torch.nn.modules.module import Module

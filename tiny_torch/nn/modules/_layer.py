@@ -1,11 +1,18 @@
 """`Layer`: a module that keeps settings, and calls a function with them.
 
 ``class HingeEmbeddingLoss(_Loss, of=F.hinge_embedding_loss)`` is a whole layer: what the function's
-definition says becomes its constructor, `forward`, `extra_repr` and docstring.
+definition says becomes its constructor, `forward`, `extra_repr` and docstring. Python compiles a
+text, as it does for dataclasses, so that a call costs and says what any other function's does:
+
+    def __init__(self, margin: 'float' = 1.0, ..., reduction: 'str' = 'mean') -> None:
+        super().__init__(..., reduction=reduction); self.margin = margin
+    def forward(self, input: 'Tensor', target: 'Tensor') -> 'Tensor':
+        return of(input, target, self.margin, reduction=self.reduction)
 """
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature, signature, unwrap
 from typing import Any
@@ -39,7 +46,8 @@ class Layer(Module):
             super().__init_subclass__(**defaults)
             return
         inputs, settings = [], []
-        for p in signature(of).parameters.values():
+        whole = signature(of)
+        for p in whole.parameters.values():
             if "Tensor" in p.annotation and p.default is p.empty:
                 inputs.append(p)
             elif p.name not in OF_CALLS and p.name not in without:
@@ -49,11 +57,11 @@ class Layer(Module):
         texts = {}
         if own and "__init__" not in vars(cls):
             texts["__init__"] = constructor(settings, own, hasattr(cls, "__post_init__"))
-            if "_shown" not in vars(cls):
+            if not cls._shown:
                 cls._shown = tuple([p.name for p in own])
         if cls.forward is Module.forward:
             passed = {p.name for p in settings} | {n for n in OF_CALLS if hasattr(cls, n)}
-            texts["forward"] = call(of, inputs, passed - LEGACY | {"training"})
+            texts["forward"] = call(whole, inputs, passed - LEGACY | {"training"})
         for function in functions_of(texts, cls, of):
             function.__module__ = cls.__module__
             function.__qualname__ = f"{cls.__name__}.{function.__name__}"
@@ -72,9 +80,8 @@ def constructor(settings: Sequence[Parameter], own: Sequence[Parameter], goes_on
     return "; ".join([*lines, "self.__post_init__()"] if goes_on else lines)
 
 
-def call(of: Callable, inputs: Sequence[Parameter], passed: set[str]) -> str:
+def call(whole: Signature, inputs: Sequence[Parameter], passed: set[str]) -> str:
     """The text of `forward`: inputs and attributes by position, after a gap by keyword."""
-    whole = signature(of)
     given, by_name = [p.name for p in inputs], False
     for name, p in list(whole.parameters.items())[len(inputs) :]:
         by_name |= p.kind is p.KEYWORD_ONLY
@@ -90,6 +97,7 @@ def functions_of(texts: dict[str, str], cls: type, of: Callable) -> list[Callabl
     lines = [f"    def {name}{text}" for name, text in texts.items()]
     program = "\n".join(["def make(__class__, of):", *lines, f"    return [{', '.join(texts)}]"])
     made: dict[str, Any] = {}
-    code = compile(program, f"{__file__} for {cls.__name__}", "exec", dont_inherit=True)
-    exec(code, unwrap(of).__globals__, made)
+    file = f"{__file__} for {cls.__name__}"
+    linecache.cache[file] = len(program), None, program.splitlines(True), file  # for tracebacks
+    exec(compile(program, file, "exec", dont_inherit=True), unwrap(of).__globals__, made)
     return made["make"](cls, of)

@@ -11,7 +11,9 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class CosineSimilarity(Layer, of=F.cosine_similarity):
-    _shown = ()
+    def extra_repr(self) -> str:
+        """Nothing, as in PyTorch."""
+        return ""
 
 
 class PairwiseDistance(Module):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from tiny_torch.nn.parameter import is_lazy
+from tiny_torch.nn.modules import linear
+from tiny_torch.nn.modules.linear import Linear
+from tiny_torch.nn.parameter import UninitializedParameter, is_lazy
+from tiny_torch.tensor import Tensor
 
 __all__ = ["LazyModuleMixin"]
 
@@ -59,3 +62,54 @@ def _materialize_for(module: Any, state_dict: Any, prefix: str, *rest: Any) -> N
         loaded = state_dict.get(prefix + name)
         if is_lazy(tensor) and loaded is not None and not is_lazy(loaded):
             tensor.materialize(loaded.shape)
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear whose in_features are the size of its first input's last dim.
+
+    Source: PyTorch, torch.nn.LazyLinear.
+
+    >>> import tiny_torch as torch
+    >>> layer = torch.nn.LazyLinear(2)
+    >>> layer(torch.ones(5, 3)).shape, layer
+    (torch.Size([5, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    cls_to_become = Linear
+    weight: UninitializedParameter
+    bias: UninitializedParameter
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, as soon as they have a shape."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """A weight for each element of the input's last dim."""
+        size = input.shape[-1]
+        if self.has_uninitialized_params():
+            self.in_features = size
+            self.weight.materialize((self.out_features, size))
+            if self.bias is not None:
+                self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+        elif self.in_features == 0:  # its state was loaded
+            if size != self.weight.shape[-1]:
+                raise AssertionError(
+                    f"The in_features inferred from input: {size} is not equal to in_features from "
+                    f"self.weight: {self.weight.shape[-1]}"
+                )
+            self.in_features = size
+
+
+LazyLinear.__module__ = linear.__name__  # where PyTorch has it
+linear.LazyLinear = LazyLinear  # type: ignore[misc]

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import tiny_torch as torch
-from tiny_torch.nn import functional as F
-from tiny_torch.nn import init
-from tiny_torch.nn.modules.lazy import LazyModuleMixin
+from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.nn.modules.module import Module
-from tiny_torch.nn.parameter import Parameter, UninitializedParameter
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.ops.linalg import matmul
 from tiny_torch.tensor import Tensor
+
+if TYPE_CHECKING:  # what lazy.py attaches
+    from tiny_torch.nn.modules.lazy import LazyLinear
+
+# That of init.kaiming_uniform_(weight, a=sqrt(5)), rounded as there, whose bound is then close to
+# 1 / sqrt(in_features).
+GAIN = math.sqrt(2.0 / (1 + math.sqrt(5) ** 2))
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
@@ -68,14 +76,25 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # the bound is 1 / sqrt(in_features)
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        with no_grad():
+            if 0 in self.weight.shape:
+                warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+            else:
+                bound = math.sqrt(3.0) * (GAIN / math.sqrt(self.weight.shape[1]))
+                self.weight.uniform_(-bound, bound)
+            if self.bias is not None:
+                bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+                self.bias.uniform_(-bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
         """(*, in_features) -> (*, out_features)."""
-        return F.linear(input, self.weight, self.bias)
+        weight, bias = self.weight, self.bias
+        try:
+            return apply(matmul.Linear, input, weight, bias)
+        except (AttributeError, IndexError, RuntimeError):
+            if isinstance(input, Tensor) and weight.ndim == 2 and (bias is None or bias.ndim == 1):
+                raise
+            return torch.nn.functional.linear(input, weight, bias)  # or it says what is wrong
 
     def extra_repr(self) -> str:
         """The sizes, and whether there is a bias."""
@@ -130,13 +149,13 @@ class Bilinear(Module):
                 f"in1_features must be > 0, but got (in1_features={self.in1_features})"
             )
         bound = 1 / math.sqrt(self.in1_features)
-        init.uniform_(self.weight, -bound, bound)
+        torch.nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+            torch.nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """(*, in1_features), (*, in2_features) -> (*, out_features)."""
-        return F.bilinear(input1, input2, self.weight, self.bias)
+        return torch.nn.functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """The sizes, and whether there is a bias."""
@@ -144,50 +163,3 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
-
-
-class LazyLinear(LazyModuleMixin, Linear):
-    """Linear whose in_features are the size of its first input's last dim.
-
-    Source: PyTorch, torch.nn.LazyLinear.
-
-    >>> import tiny_torch as torch
-    >>> layer = torch.nn.LazyLinear(2)
-    >>> layer(torch.ones(5, 3)).shape, layer
-    (torch.Size([5, 2]), Linear(in_features=3, out_features=2, bias=True))
-    """
-
-    cls_to_become = Linear
-    weight: UninitializedParameter
-    bias: UninitializedParameter
-
-    def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(0, 0, False)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        """Draw weight and bias anew, as soon as they have a shape."""
-        if not self.has_uninitialized_params() and self.in_features != 0:
-            super().reset_parameters()
-
-    def initialize_parameters(self, input: Tensor) -> None:
-        """A weight for each element of the input's last dim."""
-        size = input.shape[-1]
-        if self.has_uninitialized_params():
-            self.in_features = size
-            self.weight.materialize((self.out_features, size))
-            if self.bias is not None:
-                self.bias.materialize((self.out_features,))
-            self.reset_parameters()
-        elif self.in_features == 0:  # its state was loaded
-            if size != self.weight.shape[-1]:
-                raise AssertionError(
-                    f"The in_features inferred from input: {size} is not equal to in_features from "
-                    f"self.weight: {self.weight.shape[-1]}"
-                )
-            self.in_features = size

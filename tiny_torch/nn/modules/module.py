@@ -194,7 +194,7 @@ class Module(Parts):
                 f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
-        if param is not None and param.grad_fn is not None:
+        if param is not None and not param.is_leaf:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "

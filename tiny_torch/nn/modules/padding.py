@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.base.docstrings import told_as
+from tiny_torch.base.docstrings import in_dims
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.tensor import Tensor
@@ -23,6 +23,11 @@ class _Pad(Module):
     _dims: int
     _mode: str
 
+    def __init_subclass__(cls, dims: int = 0, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if dims:
+            cls._dims, cls.__doc__ = dims, in_dims(cls.__base__.__doc__ or "", dims)
+
     def __init__(self, padding: Any) -> None:
         super().__init__()
         one = not isinstance(padding, tuple | list)
@@ -38,6 +43,11 @@ class _Pad(Module):
 
 
 class _ConstantPad(_Pad):
+    """A border of `value`, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad2d.html
+    """
+
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -51,14 +61,42 @@ class _ConstantPad(_Pad):
         return F.pad(input, self.padding, "constant", self.value)
 
 
+class ConstantPad1d(_ConstantPad, dims=1): ...
+
+
+class ConstantPad2d(_ConstantPad, dims=2): ...
+
+
+class ConstantPad3d(_ConstantPad, dims=3): ...
+
+
 class _ZeroPad(_ConstantPad):
+    """A border of zeros, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad2d.html
+    """
+
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
     extra_repr = _Pad.extra_repr
 
 
+class ZeroPad1d(_ZeroPad, dims=1): ...
+
+
+class ZeroPad2d(_ZeroPad, dims=2): ...
+
+
+class ZeroPad3d(_ZeroPad, dims=3): ...
+
+
 class _CircularPad(_Pad):
+    """A border of what is at the other end, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad2d.html
+    """
+
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
@@ -70,110 +108,50 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
+class CircularPad1d(_CircularPad, dims=1): ...
+
+
+class CircularPad2d(_CircularPad, dims=2): ...
+
+
+class CircularPad3d(_CircularPad, dims=3): ...
+
+
 class _ReflectionPad(_Pad):
-    _mode = "reflect"
-
-
-class _ReplicationPad(_Pad):
-    _mode = "replicate"
-
-
-class ConstantPad2d(_ConstantPad):
-    """A border of `value`, along H and W: (N, C, H, W) or (C, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad2d.html
-    """
-
-    _dims = 2
-
-
-@told_as(ConstantPad2d, 1)
-class ConstantPad1d(_ConstantPad):
-    _dims = 1
-
-
-@told_as(ConstantPad2d, 3)
-class ConstantPad3d(_ConstantPad):
-    _dims = 3
-
-
-class ZeroPad2d(_ZeroPad):
-    """A border of zeros, along H and W: (N, C, H, W) or (C, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad2d.html
-    """
-
-    _dims = 2
-
-
-@told_as(ZeroPad2d, 1)
-class ZeroPad1d(_ZeroPad):
-    _dims = 1
-
-
-@told_as(ZeroPad2d, 3)
-class ZeroPad3d(_ZeroPad):
-    _dims = 3
-
-
-class CircularPad2d(_CircularPad):
-    """A border of what is at the other end, along H and W: (N, C, H, W) or (C, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad2d.html
-    """
-
-    _dims = 2
-
-
-@told_as(CircularPad2d, 1)
-class CircularPad1d(_CircularPad):
-    _dims = 1
-
-
-@told_as(CircularPad2d, 3)
-class CircularPad3d(_CircularPad):
-    _dims = 3
-
-
-class ReflectionPad2d(_ReflectionPad):
     """A mirrored border, along H and W: (N, C, H, W) or (C, H, W).
 
     https://pytorch.org/docs/stable/generated/torch.nn.ReflectionPad2d.html
-    """
 
-    _dims = 2
-
-
-@told_as(ReflectionPad2d, 1)
-class ReflectionPad1d(_ReflectionPad):
-    """
     >>> import tiny_torch as torch
     >>> torch.nn.ReflectionPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
 
-    _dims = 1
+    _mode = "reflect"
 
 
-@told_as(ReflectionPad2d, 3)
-class ReflectionPad3d(_ReflectionPad):
-    _dims = 3
+class ReflectionPad1d(_ReflectionPad, dims=1): ...
 
 
-class ReplicationPad2d(_ReplicationPad):
+class ReflectionPad2d(_ReflectionPad, dims=2): ...
+
+
+class ReflectionPad3d(_ReflectionPad, dims=3): ...
+
+
+class _ReplicationPad(_Pad):
     """The outermost elements repeated, along H and W: (N, C, H, W) or (C, H, W).
 
     https://pytorch.org/docs/stable/generated/torch.nn.ReplicationPad2d.html
     """
 
-    _dims = 2
+    _mode = "replicate"
 
 
-@told_as(ReplicationPad2d, 1)
-class ReplicationPad1d(_ReplicationPad):
-    _dims = 1
+class ReplicationPad1d(_ReplicationPad, dims=1): ...
 
 
-@told_as(ReplicationPad2d, 3)
-class ReplicationPad3d(_ReplicationPad):
-    _dims = 3
+class ReplicationPad2d(_ReplicationPad, dims=2): ...
+
+
+class ReplicationPad3d(_ReplicationPad, dims=3): ...

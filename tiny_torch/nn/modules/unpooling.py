@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules._conv import each
+from tiny_torch.nn.modules._layer import Layer
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.tensor import Tensor
 
@@ -52,39 +53,10 @@ class MaxUnpool3d(_MaxUnpool):
     _function = staticmethod(F.max_unpool3d)
 
 
-class _LPPool(Module):
-    _function: Any
-    _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
-
-    def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> None:
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input: Tensor) -> Tensor:
-        """F.lp_pool, with the layer's settings."""
-        windows = (self.kernel_size, self.stride, self.ceil_mode)
-        return self._function(input, float(self.norm_type), *windows)
+class LPPool1d(Layer, of=F.lp_pool1d): ...
 
 
-class LPPool2d(_LPPool):
-    """The norm of every window: (N, C, H, W) -> (N, C, H', W'). See F.lp_pool2d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.LPPool2d.html
-    """
-
-    _function = staticmethod(F.lp_pool2d)
+class LPPool2d(Layer, of=F.lp_pool2d): ...
 
 
-@told_as(LPPool2d, 1)
-class LPPool1d(_LPPool):
-    _function = staticmethod(F.lp_pool1d)
-
-
-@told_as(LPPool2d, 3)
-class LPPool3d(_LPPool):
-    _function = staticmethod(F.lp_pool3d)
+class LPPool3d(Layer, of=F.lp_pool3d): ...

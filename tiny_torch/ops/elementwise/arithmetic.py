@@ -11,8 +11,15 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import TensorBase, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import Binary, Ternary, by_number, over, public, zero_gradient
-from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.common import (
+    Binary,
+    Elementwise,
+    Ternary,
+    by_number,
+    over,
+    public,
+    zero_gradient,
+)
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -96,6 +103,22 @@ class Quotient(Div):
 
 
 Quotient.__name__ = "Div"
+
+
+class Cast(Elementwise):
+    """Another dtype; the gradient is cast back."""
+
+    node_name = "ToCopyBackward0"
+    aten = "to"
+    cost = "cast"
+
+    @staticmethod
+    def forward(x, dtype):
+        return x.astype(dtype), (x.dtype,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Cast, grad, saved[0])
 
 
 class Pow(Binary):

@@ -10,22 +10,7 @@ from tiny_torch.base import layouts
 from tiny_torch.base.devices import to_device
 from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.common import Elementwise
-
-
-class Cast(Elementwise):
-    """Another dtype; the gradient is cast back."""
-
-    node_name = "ToCopyBackward0"
-    aten = "to"
-    cost = "cast"
-
-    @staticmethod
-    def forward(x, dtype):
-        return x.astype(dtype), (x.dtype,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(Cast, grad, saved[0])
+from tiny_torch.ops.elementwise.arithmetic import Cast
 
 
 def widened(x: Any) -> Any:

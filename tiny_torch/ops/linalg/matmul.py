@@ -8,7 +8,6 @@ from typing import Any
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, TensorBase
 from tiny_torch.autograd.term import NDArray, Term
-from tiny_torch.ops.shape.views import T, Transpose
 
 
 def transposed(x):
@@ -25,7 +24,7 @@ def product(edge, a, b):
     if type(edge) is tuple and type(a) is NDArray:
         if isinstance(edge[0], TensorBase):
             return Term(Matmul, (a, b))
-        if edge[0].op in (T, Transpose):  # so that it is contiguous behind that
+        if edge[0].op.transposes:  # so that it is contiguous behind that
             return transposed(transposed(b) @ transposed(a))
     return a @ b
 
@@ -149,6 +148,9 @@ class Linear(Op):
 
     @staticmethod
     def forward(x, weight, bias):
+        if weight.ndim > 2:
+            shape = list(weight.shape)
+            raise RuntimeError(f"linear(): expected a weight of 1 or 2 dimensions, not {shape}")
         return x.matmul(transposed(weight), bias), (x, weight)
 
     @staticmethod

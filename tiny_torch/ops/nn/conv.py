@@ -27,7 +27,7 @@ class Convolution(Op):
     saves = (0, 1)
     used_by = ((1,), (0,))
     aten = "conv{spatial}d"
-    words = "x:input"
+    words = "x:input settings:stride,padding,dilation,groups"
     cost = "convolution"
 
     @staticmethod
@@ -78,7 +78,7 @@ class ConvolutionTranspose(ConvolutionInput):
 
     node_name = "ConvolutionBackward0"
     aten = "conv_transpose{spatial}d"
-    words = "y:input"
+    words = "y:input settings:stride,padding,dilation,groups"
     cost = "transposed convolution"
 
     @staticmethod

@@ -103,6 +103,8 @@ class L1Loss(AbsoluteError):
 
 
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):
+    words = "settings:beta"
+
     @staticmethod
     def composite(x, target, reduction, beta):
         change = x - target
@@ -112,6 +114,8 @@ class SmoothL1Loss(Distance, record="smooth_l1_loss"):
 
 
 class HuberLoss(Distance, record="huber_loss"):
+    words = "settings:delta"
+
     @staticmethod
     def composite(x, target, reduction, delta):
         change = x - target

@@ -40,6 +40,7 @@ class MaxPool(Op):
     piecewise = True
     node_name = by_sizes("Max", "WithIndices")
     aten = "max_pool{second}d"
+    words = "windows:kernel_size,stride,padding,dilation"
     cost = "pool"
 
     @staticmethod
@@ -109,6 +110,7 @@ class AvgPool(Op):
     piecewise = True
     node_name = by_sizes("Avg")
     aten = "avg_pool{second}d"
+    words = "settings:kernel_size,stride,padding,count_include_pad,divisor_override"
     cost = "pool"
 
     @staticmethod
@@ -126,6 +128,7 @@ class AdaptiveAvgPool(AvgPool):
     """Windows that follow from the sizes."""
 
     aten = "adaptive_avg_pool{second}d"
+    words = ""
 
 
 class AvgPoolOfAll(AdaptiveAvgPool):

@@ -139,6 +139,8 @@ class Reshape(Op):
 
 
 class Transpose(Op):
+    transposes = True
+
     @staticmethod
     def forward(x, dim0, dim1):
         return x.transpose(dim0, dim1), (dim0, dim1)

@@ -17,7 +17,7 @@ from tiny_torch.autograd.op_mode import IN_PLACE, OpMode
 from tiny_torch.autograd.places import Place
 from tiny_torch.functions.random.generator import Forked
 from tiny_torch.nn import Module
-from tiny_torch.nn.parameter import UninitializedTensorMixin
+from tiny_torch.nn._uninitialized import UninitializedTensorMixin
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten
 from tiny_torch.utils.viz.facts import Kind, Operation

@@ -1,0 +1,1 @@
+collect_ignore = ["package.py", "training.py"]  # for another tiny_torch than this
