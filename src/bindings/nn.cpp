@@ -103,6 +103,7 @@ PyMethodDef functions[] = {
     module_function<nll_loss>("nll_loss"),
     module_function<nll_loss_backward>("nll_loss_backward"),
     module_function<layer_norm>("layer_norm"),
+    module_function<normalized_dims>("normalized_dims"),
     module_function<layer_norm_backward>("layer_norm_backward"),
     module_function<batch_norm>("batch_norm"),
     module_function<batch_norm_backward>("batch_norm_backward"),

@@ -59,6 +59,10 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "Out": ("Tensor", lambda value: isinstance(value, Tensor) or are_tensors(value)),
     "int": ("int", is_int),
     "Ints": ("tuple of ints", are_ints),
+    "Sequence[int]": (
+        "tuple of ints",
+        lambda value: isinstance(value, (tuple, list)) and are_ints(value),
+    ),
     "Sizes": ("tuple of ints", are_ints),
     "float": ("float", is_float),
     "bool": ("bool", lambda value: isinstance(value, bool)),

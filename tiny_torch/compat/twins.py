@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int
 from tiny_torch.functions.common import check_tensor, check_tensors, into
-from tiny_torch.functions.nn.batch_norm import _check_channels, apply_batch_norm
+from tiny_torch.functions.nn.batch_norm import statistics_of
 from tiny_torch.functions.nn.embedding import apply_embedding
 from tiny_torch.nn import functional
+from tiny_torch.ops.nn.batch_norm import NativeBatchNorm
 from tiny_torch.ops.nn.losses import reduced
 from tiny_torch.tensor import Tensor
 
@@ -172,8 +174,8 @@ def batch_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """As nn.functional.batch_norm, of a single value, too; `cudnn_enabled` has no effect."""
-    _check_channels(input, running_mean, running_var, weight, bias, training)
-    return apply_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    mean, var = statistics_of(running_mean, running_var)
+    return apply(NativeBatchNorm, input, weight, bias, mean, var, training, momentum, eps)
 
 
 def instance_norm(

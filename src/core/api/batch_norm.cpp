@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/api/cast.h"
+#include "core/api/layer_norm.h"
 #include "core/api/nn_layout.h"
 #include "core/gil.h"
 #include "core/launch.h"
@@ -171,7 +172,13 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
                         pointer(v), groups, training, momentum, eps);
     });
   Call call(given, weight, bias, groups);
+  check_parameters(given, {weight, bias, running_mean, running_var});
   BatchNormArgs& args = call.args;
+  if (groups && args.samples * args.channels / groups == 1 && args.size == 1)
+    throw ValueError("Expected more than 1 value per channel when training, got input size ",
+                     given.shape());
+  if (training && !running_mean != !running_var)
+    throw ValueError("running_mean and running_var must either both be None or neither be None");
   const Stats stats(given.new_empty({Stats::kCount, call.sets()}, call.compute));
   const NDArray variance = given.new_empty({call.sets()}, DType::Float64);
   for (const NDArray* running : {running_mean, running_var})

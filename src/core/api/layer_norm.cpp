@@ -1,6 +1,9 @@
 #include "core/api/layer_norm.h"
 
+#include <algorithm>
+
 #include "core/api/cast.h"
+#include "core/api/nn_layout.h"
 #include "core/error.h"
 #include "core/launch.h"
 #include "core/lines_of.h"
@@ -8,6 +11,33 @@
 #include "core/tables/layer_norm.h"
 
 namespace tt {
+
+int64_t normalized_dims(const Dims& shape, const Dims& normalized_shape) {
+  const int count = normalized_shape.size();
+  if (count == 0)
+    throw RuntimeError(
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+        "element, but got normalized_shape = []");
+  if (count > shape.size() ||
+      !std::equal(normalized_shape.begin(), normalized_shape.end(), shape.end() - count)) {
+    const std::string sizes = format(normalized_shape);
+    throw RuntimeError("Given normalized_shape=", sizes, ", expected input with shape [*, ",
+                       sizes.substr(1), ", but got input of size", shape);
+  }
+  return count;
+}
+
+void check_parameters(const NDArray& x, std::initializer_list<const NDArray*> parameters) {
+  const auto all_are = [&](DType dtype) {
+    return std::all_of(parameters.begin(), parameters.end(),
+                       [&](const NDArray* p) { return !p || p->dtype() == dtype; });
+  };
+  if (!all_are(x.dtype()) && !(is_half(x.dtype()) && all_are(DType::Float32)))
+    throw RuntimeError(
+        "mixed dtype (CPU): expect parameter to have scalar type of Float, beside an "
+        "input of ",
+        x.dtype());
+}
 
 namespace {
 
@@ -34,12 +64,13 @@ struct Call {
                                 x.device().name);
     if (count < 1 || count > x.ndim())
       throw RuntimeError("[layer_norm] cannot normalise ", count, " dims of ", x.shape());
-    int64_t size = 1;
-    for (int d = x.ndim() - static_cast<int>(count); d < x.ndim(); ++d) size *= x.shape()[d];
+    const Dims shape = spatial_of(x, static_cast<int>(count));
     for (const NDArray* array : {w, b})
-      if (array && array->numel() != size)
-        throw RuntimeError("[layer_norm] expected a weight of ", size, " elements, got ",
-                           array->shape());
+      if (array && array->shape() != shape)
+        throw RuntimeError(
+            "Expected weight and bias to be of same shape as normalized_shape, but got ",
+            array->shape(), " and normalized_shape = ", shape);
+    if (centered) check_parameters(x, {w, b});
     weight = prepared(w, compute);
     bias = prepared(b, compute);
     args.weight = data_of(weight);

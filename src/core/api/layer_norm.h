@@ -6,6 +6,12 @@
 
 namespace tt {
 
+// Throws where the parameters of a norm of x are not all of its dtype or, beside halves, of
+// float32.
+void check_parameters(const NDArray& x, std::initializer_list<const NDArray*> parameters);
+
+// How many dims `normalized_shape` has; throws where they are not the last ones of `shape`.
+int64_t normalized_dims(const Dims& shape, const Dims& normalized_shape);
 // Over the last `count` dims; `centered` as LayerNormArgs has it. (y, what backward needs)
 std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* weight,
                                 const NDArray* bias, double eps, bool centered);

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from tiny_torch import _core
-from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.base.size import Size
 from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
@@ -68,44 +64,6 @@ def normalize(
     return input / length if out is None else div(input, length, out=out)
 
 
-# ---- checks -------------------------------------------------------------------------------------
-
-
-def _require_tensors(name: str, **arguments: Any) -> None:
-    for position, (argument, value) in enumerate(arguments.items(), 1):
-        if not isinstance(value, Tensor) and (value is not None or position == 1):
-            raise wrong_kind(name, argument, "Tensor", value, position)
-
-
 def _require_float(kernel: str, input: Tensor) -> None:
     if not input.array.dtype.is_floating_point:
         raise not_implemented(kernel, input.dtype)
-
-
-def _require_parameter_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """All of the input's dtype; beside halves, all of float32."""
-    dtype = input.dtype
-    given = [p.dtype for p in parameters if p is not None]
-    if all(d is dtype for d in given):
-        return
-    half = dtype in (_core.float16, _core.bfloat16)
-    if not half or any(d is not _core.float32 for d in given):
-        raise RuntimeError(
-            f"mixed dtype (CPU): expect parameter to have scalar type of Float, got {given} beside "
-            f"an input of {dtype}"
-        )
-
-
-def _require_several(input: Tensor, groups: int | None = None) -> None:
-    """More than one value per channel of (N, C, *), or per group of a sample's channels."""
-    try:
-        shape = input.array.shape
-    except AttributeError:
-        _require_tensors("batch_norm" if groups is None else "group_norm", input=input)
-        raise
-    if groups is not None:
-        shape = (shape[0] * shape[1] // groups, groups, *shape[2:])
-    if shape[0] == 1 and math.prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {Size(shape)}"
-        )

@@ -7,7 +7,7 @@ import math
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.nn.layer_norm import like, normalised, scaled
+from tiny_torch.ops.nn.layer_norm import check_on_meta, like, normalised, scaled
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -43,6 +43,10 @@ class NativeBatchNorm(Op):
 
     @staticmethod
     def composite(x, weight, bias, running_mean, running_var, training, momentum, eps):
+        rest = (running_mean, running_var, training, momentum, eps)
+        check_on_meta(NativeBatchNorm, (x, weight, bias, *rest))
+        if training:
+            update_on_ref((running_mean, running_var), x, momentum, samples=False)
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
@@ -73,7 +77,10 @@ class NativeGroupNorm(NativeBatchNorm):
         return y, (x, weight, unread(bias), stats, groups, False)
 
     @staticmethod
-    def composite(x, weight, bias, groups, eps, *running):
+    def composite(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
+        rest = (running_mean, running_var, momentum)
+        check_on_meta(NativeGroupNorm, (x, weight, bias, groups, eps, *rest))
+        update_on_ref(rest[:2], x, momentum, samples=True)
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
@@ -92,10 +99,14 @@ def unread(bias):
 
 
 def update_on_ref(running: tuple, x: Tensor, momentum: float, samples: bool) -> None:
-    """What the kernel does to the running mean and variance; per sample, for instance norm."""
+    """On `ref`, what the kernel does to the running mean and variance; per sample, for instance
+    norm."""
+    if x.array.device != "ref" or running == (None, None):
+        return
     dims = tuple(range(2, x.ndim)) if samples else (0, *range(2, x.ndim))
     with no_grad():
         for statistic, batch in zip(running, (x.mean(dims), x.var(dims)), strict=True):
             if statistic is not None:
                 batch = batch.mean(0) if samples else batch
+                statistic = wrap(statistic)
                 statistic.copy_((1 - momentum) * statistic + momentum * batch)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.cast import narrowed
@@ -27,6 +28,19 @@ def normalised(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True
 def scaled(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
+
+
+def check_on_meta(op: type[Op], arguments: tuple) -> None:
+    """C++'s checks of a call on `ref`, which has no kernels: by a call on `meta`."""
+
+    def on_meta(x: Any) -> Any:
+        array = x.array if isinstance(x, Tensor) else x
+        if not hasattr(array, "strides"):
+            return x
+        return _core.empty_strided(array.shape, array.strides, array.dtype, "meta")
+
+    if arguments[0].array.device == "ref":
+        op.forward(*map(on_meta, arguments))
 
 
 class NativeLayerNorm(Op):
@@ -55,6 +69,7 @@ class NativeLayerNorm(Op):
 
     @classmethod
     def composite(cls, x, weight, bias, dims, eps):
+        check_on_meta(cls, (x, weight, bias, dims, eps))
         y = normalised(x, tuple(range(-dims, 0)), eps, cls.centered)
         return scaled(y, weight, bias)
 
