@@ -24,15 +24,16 @@ def namespaces() -> dict[str, Any]:
     """PyTorch's modules at the paths of our public ones, and torch.Tensor."""
     import torch
 
-    from tiny_torch.compat.paths import ROOMS, full
+    from tiny_torch.compat.paths import ROOMS, full, public_path
 
     for path, rooms in ROOMS.items():
         for room in rooms.split():
             importlib.import_module(f"{full(path)}.{room}")
-    importlib.import_module("tiny_torch.compiler")
+    for standin in ("compiler", "types"):
+        importlib.import_module(full(standin))
     found = {}
     ours = (["compat"], ["functions"], ["ops"])
-    for name in sorted(sys.modules):
+    for name in sorted({public_path(name) for name in sys.modules}):
         parts = name.split(".")
         if parts[0] == "tiny_torch" and parts[1:2] not in ours and "._" not in name:
             path = ".".join(["torch", *parts[1:]])

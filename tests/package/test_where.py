@@ -40,7 +40,7 @@ WAYS = {
         ("table", "RmspropArgs"), ("core", "RmspropArgs"), ("test", "RMSprop"),
     ],
     "Tensor.add_": [
-        ("torch.Tensor.add_", "def add_("), ("Add", "class Add(Op)"), ("record", "BINARY(add, "),
+        ("torch.Tensor.add_", "def add_("), ("Add", "class Add("), ("record", "BINARY(add, "),
     ],
     "nn.LSTM": [
         ("torch.nn.LSTM", "class LSTM("), ("Lstm", "class Lstm("), ("C++", "recurrent_forward("),

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int
-from tiny_torch.functions.common import check_tensor, check_tensors, into
+from tiny_torch.functions.common import check_tensor, into
 from tiny_torch.functions.nn.batch_norm import statistics_of
 from tiny_torch.functions.nn.embedding import apply_embedding
 from tiny_torch.nn import functional
@@ -47,7 +47,6 @@ def of_method(name: str) -> Callable:
 
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input`, filled with a number or a tensor of no dims."""
-    check_tensor("fill", "input", 1, input)
     return input.clone().fill_(value)
 
 
@@ -61,76 +60,95 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 # Without a `reduction` they do not reduce: PyTorch's schemas say "mean", its Python functions do 0.
 
 
-def reduction_of(function: str, position: int, number: Any, **tensors: Any) -> str:
-    """PyTorch's numbers for reductions; those that it does not know mean "none"."""
-    check_tensors(function, tensors)
-    return {1: "mean", 2: "sum"}.get(as_int(function, "reduction", position, number), "none")
+def reduction_of(number: Any) -> str:
+    """The name of PyTorch's number for a reduction; those that it does not know mean "none"."""
+    return {1: "mean", 2: "sum"}.get(number.__index__(), "none")
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 0,
+) -> Tensor:
     """As nn.functional.binary_cross_entropy_with_logits."""
-    kind = reduction_of(
-        "binary_cross_entropy_with_logits", 5, reduction, input=input, target=target
-    )
     return functional.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=kind, pos_weight=pos_weight
+        input, target, weight, reduction=reduction_of(reduction), pos_weight=pos_weight
     )
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """As nn.functional.cosine_embedding_loss."""
-    kind = reduction_of(
-        "cosine_embedding_loss", 5, reduction, input1=input1, input2=input2, target=target
+    return functional.cosine_embedding_loss(
+        input1, input2, target, margin, reduction=reduction_of(reduction)
     )
-    return functional.cosine_embedding_loss(input1, input2, target, margin, reduction=kind)
 
 
 def ctc_loss(
-    log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False
-):
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:
     """As nn.functional.ctc_loss."""
-    kind = reduction_of("ctc_loss", 6, reduction, log_probs=log_probs, targets=targets)
+    kind = reduction_of(reduction)
     return functional.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, kind, zero_infinity
     )
 
 
-def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0
+) -> Tensor:
     """As nn.functional.hinge_embedding_loss."""
-    kind = reduction_of("hinge_embedding_loss", 4, reduction, input=input, target=target)
-    return functional.hinge_embedding_loss(input, target, margin, reduction=kind)
+    return functional.hinge_embedding_loss(input, target, margin, reduction=reduction_of(reduction))
 
 
-def kl_div(input, target, reduction=0, *, log_target=False):
+def kl_div(
+    input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
+) -> Tensor:
     """As nn.functional.kl_div, without "batchmean"."""
-    kind = reduction_of("kl_div", 3, reduction, input=input, target=target)
+    kind = reduction_of(reduction)
     loss = functional.kl_div(input, target, reduction="none", log_target=log_target)
     return reduced(loss, kind)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """As nn.functional.margin_ranking_loss."""
-    kind = reduction_of(
-        "margin_ranking_loss", 5, reduction, input1=input1, input2=input2, target=target
+    return functional.margin_ranking_loss(
+        input1, input2, target, margin, reduction=reduction_of(reduction)
     )
-    return functional.margin_ranking_loss(input1, input2, target, margin, reduction=kind)
 
 
-def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
     """As nn.functional.poisson_nll_loss."""
-    kind = reduction_of("poisson_nll_loss", 6, reduction, input=input, target=target)
+    kind = reduction_of(reduction)
     return functional.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=kind)
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=0
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 0,
+) -> Tensor:
     """As nn.functional.triplet_margin_loss."""
-    kind = reduction_of(
-        "triplet_margin_loss", 8, reduction, anchor=anchor, positive=positive, negative=negative
-    )
     return functional.triplet_margin_loss(
-        anchor, positive, negative, margin, p, eps, swap, reduction=kind
+        anchor, positive, negative, margin, p, eps, swap, reduction=reduction_of(reduction)
     )
 
 
@@ -156,7 +174,6 @@ def embedding(
 ) -> Tensor:
     """As nn.functional.embedding, the weight first; a negative `padding_idx` stands for no row."""
     padding = max(as_int("embedding", "padding_idx", 3, padding_idx), -1)
-    check_tensor("embedding", "weight", 1, weight)
     if sparse or padding >= len(weight):  # which says so
         return functional.embedding(indices, weight, None, None, 2.0, scale_grad_by_freq, sparse)
     return apply_embedding(weight, indices, padding, scale_grad_by_freq)
@@ -190,7 +207,6 @@ def instance_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """As nn.functional.instance_norm; `cudnn_enabled` has no effect."""
-    check_tensor("instance_norm", "input", 1, input)
     return functional.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )

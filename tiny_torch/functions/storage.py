@@ -244,6 +244,8 @@ class UntypedStorage(_Storage):
     UntypedStorage(size) and UntypedStorage(ints) make one. A slice is the same memory.
     """
 
+    __module__ = "tiny_torch.storage"  # where it is public, as its repr says
+
     __slots__ = ()
 
     def __init__(self, *arguments: Any, device: Any = None) -> None:
@@ -369,6 +371,8 @@ WRONG_TYPED = """TypedStorage() received an invalid combination of arguments. Ex
 
 class TypedStorage(_Storage):
     """The memory as elements of a dtype; what the deprecated `Tensor.storage()` returns."""
+
+    __module__ = "tiny_torch.storage"  # where it is public, as its repr says
 
     __slots__ = ()
 

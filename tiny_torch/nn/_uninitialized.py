@@ -6,6 +6,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.functions import methods  # noqa: F401 -- which gives Tensor its own
 from tiny_torch.nn import parameter
 from tiny_torch.tensor import Tensor, wrap
 

@@ -209,7 +209,8 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   };
   if (args.fixed) {
     if (!running_mean || !running_var)
-      throw RuntimeError("[batch_norm] expected running statistics outside of training");
+      throw RuntimeError(running_mean ? "running_var" : "running_mean",
+                         " must be defined in evaluation mode");
     launch(given)(backend_of(given).batch_norm->running_read, statistics);
   }
   args.out = y.data();

@@ -55,6 +55,8 @@ def relu(input: Tensor) -> Tensor:
     >>> torch.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
+    if not isinstance(input, Tensor):  # from nn.functional, which is Python in PyTorch
+        check_tensor("relu", "input", 1, input)
     return apply(Relu, input)
 
 

@@ -91,7 +91,7 @@ class Linear(Module):
         weight, bias = self.weight, self.bias
         try:
             return apply(matmul.Linear, input, weight, bias)
-        except (AttributeError, IndexError, RuntimeError):
+        except (AttributeError, IndexError, RuntimeError, TypeError):
             if isinstance(input, Tensor) and weight.ndim == 2 and (bias is None or bias.ndim == 1):
                 raise
             return torch.nn.functional.linear(input, weight, bias)  # or it says what is wrong
