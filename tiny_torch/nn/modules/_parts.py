@@ -12,7 +12,7 @@ from tiny_torch.nn.modules._state_dict import StateDict
 
 for _part in (Calling, StateDict, Conversion):
     extend(module.Module, _part)
-module.Module._better_error = refused_by_layer  # type: ignore[method-assign]
+module.Module._better_error = refused_by_layer  # type: ignore[assignment, method-assign]
 recordable(module.Module)
 for _name, _value in vars(_global_hooks).items():  # PyTorch has them in that module
     if _name.startswith(("_global_", "register_module_")):
