@@ -17,7 +17,7 @@
 #include "core/api/reduce.h"
 #include "core/api/resample_interpolate.h"
 #include "core/api/softmax.h"
-#include "core/api/windows.h"
+#include "core/api/pool_windows.h"
 
 namespace tt {
 

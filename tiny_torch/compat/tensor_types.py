@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.base import layouts
 from tiny_torch.base.devices import cuda_count, set_default_device
 from tiny_torch.base.dtypes import TYPE_NAMES
-from tiny_torch.functions.creation.from_data import legacy_tensor
+from tiny_torch.functions.creation.legacy import legacy_tensor
 from tiny_torch.functions.storage import TypedStorage
 from tiny_torch.tensor import Tensor
 

@@ -18,7 +18,7 @@ from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.compat.refusals import NUMPY
 from tiny_torch.functions import aliases, comparisons, memory, operators, printing, storage
-from tiny_torch.functions.creation import dlpack, from_data, ranges, windows
+from tiny_torch.functions.creation import dlpack, from_data, legacy, ranges, windows
 from tiny_torch.functions.creation import fill as creation
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
 from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within

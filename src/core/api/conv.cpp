@@ -5,7 +5,7 @@
 #include "core/api/cast.h"
 #include "core/api/conv_plan.h"
 #include "core/api/nn_layout.h"
-#include "core/api/windows.h"
+#include "core/api/pool_windows.h"
 #include "core/extent.h"
 #include "core/gil.h"
 #include "core/launch.h"

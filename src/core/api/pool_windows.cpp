@@ -1,4 +1,4 @@
-#include "core/api/windows.h"
+#include "core/api/pool_windows.h"
 
 #include <algorithm>
 
