@@ -273,7 +273,8 @@ class Emulator {
   Accesses accesses_;
   std::vector<char> dynamic_;
   std::vector<Thread> threads_;  // of the block
-  Thread* running_ = nullptr;
+  // Of this thread of the host: others run host code meanwhile, whose accesses are asked of, too.
+  static inline thread_local Thread* running_ = nullptr;
   std::list<Exchange> exchanges_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
