@@ -40,13 +40,13 @@ from tiny_torch.functions.shape import arrange, blocks, join, parts, split, view
 from tiny_torch.tensor import Tensor
 
 for _module in (
-    comparisons,
     conv,
     dropout,
     history,
     hooks,
     nodes,
     operators,
+    comparisons,  # whose __rpow__ replaces that of the other operators
     pool,
     rectifiers,
     softmax,

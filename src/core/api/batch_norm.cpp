@@ -88,7 +88,8 @@ struct Call {
     if (!is_floating(x.dtype()))
       throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on ",
                                 x.device().name);
-    if (x.ndim() < 2) throw RuntimeError("[batch_norm] expected (N, C, *), got ", x.shape());
+    if (x.ndim() < 2)
+      throw RuntimeError("Expected at least 2 dimensions for input tensor but received ", x.ndim());
     return x;
   }
   int64_t sets() const {
