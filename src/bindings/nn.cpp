@@ -13,11 +13,11 @@
 #include "core/api/nn_layout.h"
 #include "core/api/padding.h"
 #include "core/api/pool.h"
+#include "core/api/pool_windows.h"
 #include "core/api/recurrent.h"
 #include "core/api/reduce.h"
 #include "core/api/resample_interpolate.h"
 #include "core/api/softmax.h"
-#include "core/api/pool_windows.h"
 
 namespace tt {
 

@@ -120,7 +120,7 @@ struct PixelSums {
 
 // How many pixels of the result lie side by side, and aligned: 1, 2 or 4.
 int run_of(const ConvSum& g, const ConvPart& part, int64_t item) {
-  const int64_t(&size)[3] = part.size, (&strides)[3] = part.strides;
+  const int64_t (&size)[3] = part.size, (&strides)[3] = part.strides;
   const bool is_dense = strides[1] == size[2] && strides[0] == size[2] * size[1];
   for (const int run : {4, 2}) {
     const int64_t address = reinterpret_cast<int64_t>(g.result) + part.result * item;

@@ -229,8 +229,8 @@ cudaError_t cudaSetDevice(int device) {
 
 // For tests, which find these by their names: how often a function of the runtime was called, or a
 // thread waited ("waits"), and another library that makes another device the thread's.
-extern "C" __attribute__((visibility("default"))) uint64_t tiny_torch_emulator_calls(
-    const char* function) {
+extern "C" __attribute__((visibility("default"))) uint64_t
+tiny_torch_emulator_calls(const char* function) {
   const std::lock_guard lock(tt::emulated::running);
   return tt::emulated::calls()[function];
 }

@@ -54,9 +54,9 @@ struct Sums {
   }
 };
 template <class F, class T>
-constexpr bool may_overflow = std::is_floating_point_v<T> &&
-                              (std::is_same_v<F, sum_op> || std::is_same_v<F, nansum_op> ||
-                               std::is_same_v<F, mean_op>);
+constexpr bool may_overflow =
+    std::is_floating_point_v<T> &&
+    (std::is_same_v<F, sum_op> || std::is_same_v<F, nansum_op> || std::is_same_v<F, mean_op>);
 
 enum class Result { Same, Sum, Float, Bool };
 
