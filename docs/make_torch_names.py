@@ -24,13 +24,13 @@ def namespaces() -> dict[str, Any]:
     """PyTorch's modules at the paths of our public ones, and torch.Tensor."""
     import torch
 
-    from tiny_torch.compat.paths import ROOMS, full, public_path
+    from tiny_torch.compat.paths import HOMES, ROOMS, full, public_path
 
     for path, rooms in ROOMS.items():
         for room in rooms.split():
             importlib.import_module(f"{full(path)}.{room}")
-    for standin in ("compiler", "types"):
-        importlib.import_module(full(standin))
+    for path in (*HOMES, "compiler", "types"):
+        importlib.import_module(full(path))
     found = {}
     ours = (["compat"], ["functions"], ["ops"])
     for name in sorted({public_path(name) for name in sys.modules}):

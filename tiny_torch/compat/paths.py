@@ -17,8 +17,7 @@ from typing import Any
 
 STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
 ROOMS = {
-    "": "backends cpu datasets distributions export func models onnx profiler safetensors testing"
-    " transforms",
+    "": "distributions export func",
     "autograd": "profiler profiler_util",
     "utils": "_pytree checkpoint data deterministic hooks images memory monitor viz",
 }
@@ -136,6 +135,7 @@ class Finder(MetaPathFinder):
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
+    **{("tiny_torch", path): (full(path), None) for path in HOMES},
     **{
         (full(path), room): (full(f"{path}.{room}".lstrip(".")), None)
         for path, rooms in ROOMS.items()
