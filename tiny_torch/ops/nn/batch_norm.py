@@ -45,7 +45,7 @@ class NativeBatchNorm(Op):
     def composite(x, weight, bias, running_mean, running_var, training, momentum, eps):
         rest = (running_mean, running_var, training, momentum, eps)
         check_on_meta(NativeBatchNorm, (x, weight, bias, *rest))
-        if training:
+        if training and x.array.device == "ref":
             update_on_ref((running_mean, running_var), x, momentum, samples=False)
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
@@ -80,7 +80,8 @@ class NativeGroupNorm(NativeBatchNorm):
     def composite(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
         rest = (running_mean, running_var, momentum)
         check_on_meta(NativeGroupNorm, (x, weight, bias, groups, eps, *rest))
-        update_on_ref(rest[:2], x, momentum, samples=True)
+        if x.array.device == "ref":
+            update_on_ref(rest[:2], x, momentum, samples=True)
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
@@ -101,7 +102,7 @@ def unread(bias):
 def update_on_ref(running: tuple, x: Tensor, momentum: float, samples: bool) -> None:
     """On `ref`, what the kernel does to the running mean and variance; per sample, for instance
     norm."""
-    if x.array.device != "ref" or running == (None, None):
+    if running == (None, None):
         return
     dims = tuple(range(2, x.ndim)) if samples else (0, *range(2, x.ndim))
     with no_grad():
