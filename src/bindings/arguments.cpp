@@ -46,13 +46,21 @@ PyObject* check_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return refuse(args[0], PyUnicode_AsUTF8(args[1]), static_cast<int>(int_from(args[2])), args[3]);
 }
 
+// The array of a tensor that has one of C++; null for anything else.
+const NDArray* core_array(PyObject* value) {
+  if (!is_tensor(value)) return nullptr;
+  PyObject* const array = tensor_of(value).array;
+  return is_array(array) ? &array_of(array) : nullptr;
+}
+
 // require_float(function, input): TypeError where it is no tensor, NotImplementedError where that
 // is of no float dtype.
 PyObject* require_float(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "require_float(function, input)");
   if (!is_tensor(args[1])) return refuse(args[0], "input", 1, args[1]);
-  PyObject* const array = tensor_of(args[1]).array;
-  if (is_array(array) && is_floating(array_of(array).dtype())) Py_RETURN_NONE;
+  const NDArray* const x = core_array(args[1]);
+  if (x && is_floating(x->dtype())) Py_RETURN_NONE;
+  PyObject* const array = tensor_of(args[1]).array;  // of Python, on ref
   const Owned dtype(PyObject_GetAttrString(array, "dtype"));
   if (!dtype) return nullptr;
   check_floating(PyUnicode_AsUTF8(args[0]), dtype_from(dtype));
@@ -110,25 +118,21 @@ PyObject* fits(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // is_pair(x, y): whether they are tensors of one shape and one float dtype.
 PyObject* is_pair(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "is_pair(x, y)");
-  if (!is_tensor(args[0]) || !is_tensor(args[1])) Py_RETURN_FALSE;
-  PyObject *const first = tensor_of(args[0]).array, *const second = tensor_of(args[1]).array;
-  if (!is_array(first) || !is_array(second)) Py_RETURN_FALSE;
-  const NDArray &x = array_of(first), &y = array_of(second);
-  return PyBool_FromLong(x.dtype() == y.dtype() && is_floating(x.dtype()) &&
-                         x.shape() == y.shape());
+  const NDArray *const x = core_array(args[0]), *const y = core_array(args[1]);
+  return PyBool_FromLong(x && y && x->dtype() == y->dtype() && is_floating(x->dtype()) &&
+                         x->shape() == y->shape());
 }
 
 // class_dim(input, target): the dim of the classes, where the target has int64 classes (N, *) for a
 // float input (N, C, *), or () for (C); None where Python has more to ask.
 PyObject* class_dim(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "class_dim(input, target)");
-  if (!is_tensor(args[0]) || !is_tensor(args[1])) Py_RETURN_NONE;
-  PyObject *const input = tensor_of(args[0]).array, *const classes = tensor_of(args[1]).array;
-  if (!is_array(input) || !is_array(classes)) Py_RETURN_NONE;
-  const NDArray &x = array_of(input), &target = array_of(classes);
-  if (x.ndim() == 0 || !is_floating(x.dtype()) || target.dtype() != DType::Int64) Py_RETURN_NONE;
-  const int dim = x.ndim() == 1 ? 0 : 1;
-  if (target.shape() != without(x.shape(), dim)) Py_RETURN_NONE;
+  const NDArray *const x = core_array(args[0]), *const target = core_array(args[1]);
+  if (!x || !target || x->ndim() == 0 || !is_floating(x->dtype()) ||
+      target->dtype() != DType::Int64)
+    Py_RETURN_NONE;
+  const int dim = x->ndim() == 1 ? 0 : 1;
+  if (target->shape() != without(x->shape(), dim)) Py_RETURN_NONE;
   return PyLong_FromLong(dim);
 }
 

@@ -1,1 +1,0 @@
-collect_ignore = ["package.py", "training.py"]  # for another tiny_torch than this
