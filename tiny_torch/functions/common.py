@@ -39,11 +39,6 @@ check_tensors = _core.check_tensors
 require_float = _core.require_float
 
 
-def by_name(*functions: Callable) -> dict[str, Any]:
-    """Functions by their names, as modules list them: FUNCTIONS are torch's, METHODS Tensor's."""
-    return {function.__name__: function for function in functions}
-
-
 def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The function, computing what it is given in one half dtype in float32: no step is rounded.
 

@@ -40,16 +40,11 @@ from tiny_torch.functions.shape import arrange, blocks, join, parts, split, view
 from tiny_torch.tensor import Tensor
 
 for _module in (
-    conv,
-    dropout,
     history,
     hooks,
     nodes,
     operators,
     comparisons,  # whose __rpow__ replaces that of the other operators
-    pool,
-    rectifiers,
-    softmax,
 ):
     FUNCTIONS |= _module.FUNCTIONS
     METHODS |= _module.METHODS

@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.docstrings import in_each_dim
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.functions.common import by_name
+from tiny_torch.functions.public import function
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
 from tiny_torch.tensor import Tensor
@@ -113,5 +113,5 @@ def conv_transpose(
 conv_transpose1d, conv_transpose2d, conv_transpose3d = in_each_dim(conv_transpose)
 
 
-FUNCTIONS = by_name(conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d)
-METHODS: dict[str, Any] = {}
+for _conv in (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d):
+    function(_conv)

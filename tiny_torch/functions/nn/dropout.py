@@ -9,7 +9,8 @@ from collections.abc import Callable
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float, check_bool
 from tiny_torch.base.dtypes import cannot_cast
-from tiny_torch.functions.common import by_name, check_tensor
+from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.public import function
 from tiny_torch.functions.random.draws import draw
 from tiny_torch.ops.nn.activation import SELU_ALPHA, SELU_SCALE
 from tiny_torch.tensor import Tensor, wrap
@@ -259,9 +260,9 @@ torch_feature_alpha_dropout, torch_feature_alpha_dropout_ = alpha_dropout_of(
     "feature_alpha_dropout", True
 )
 
-FUNCTIONS = by_name(
+for _dropout in (
     torch_dropout, torch_dropout_, torch_feature_dropout, torch_feature_dropout_,
     torch_alpha_dropout, torch_alpha_dropout_, torch_feature_alpha_dropout,
     torch_feature_alpha_dropout_,
-)  # fmt: skip
-METHODS: dict[str, Callable] = {}
+):  # fmt: skip
+    function(_dropout)

@@ -7,8 +7,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import is_int, wrong_kind
+from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, standalone
-from tiny_torch.functions.nn.normalization import _require_float
 from tiny_torch.ops.nn.fold import Col2Im, Im2Col
 from tiny_torch.tensor import Tensor
 
@@ -137,3 +137,8 @@ def fold(
     if len(shape) == 3:
         return apply(Col2Im, input, size, windows)
     return standalone(apply(Col2Im, input.unsqueeze(0), size, windows).squeeze(0))
+
+
+def _require_float(kernel: str, input: Tensor) -> None:
+    if not input.array.dtype.is_floating_point:
+        raise not_implemented(kernel, input.dtype)

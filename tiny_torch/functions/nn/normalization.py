@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
@@ -62,8 +61,3 @@ def normalize(
     """
     length = input.norm(p, dim, keepdim=True).clamp_min(eps)
     return input / length if out is None else div(input, length, out=out)
-
-
-def _require_float(kernel: str, input: Tensor) -> None:
-    if not input.array.dtype.is_floating_point:
-        raise not_implemented(kernel, input.dtype)

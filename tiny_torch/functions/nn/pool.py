@@ -8,6 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.docstrings import in_each_dim
 from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.functions.public import function
 from tiny_torch.ops.nn.pool import (
     AdaptiveAvgPool,
     AvgPool,
@@ -196,8 +197,6 @@ def torch_avg_pool1d(
     return avg_pool(input, *windows, _dims=1)
 
 
-FUNCTIONS = {
-    **dict(zip(("max_pool1d", "max_pool2d"), in_each_dim(torch_max_pool), strict=False)),
-    "avg_pool1d": torch_avg_pool1d,
-}
-METHODS: dict[str, Any] = {}
+for _name, _pool in zip(("max_pool1d", "max_pool2d"), in_each_dim(torch_max_pool), strict=False):
+    function(_pool, _name)
+function(torch_avg_pool1d, "avg_pool1d")

@@ -11,8 +11,9 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.base.dtypes import HALVES, check_range, not_implemented
-from tiny_torch.functions.common import by_name, check_tensor, require_float, write_out
+from tiny_torch.functions.common import check_tensor, require_float, write_out
 from tiny_torch.functions.creation.fill import empty, ones_like
+from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.ops.nn.activation import (
     Celu,
     LeakyRelu,
@@ -33,6 +34,7 @@ def check_celu(input: Tensor, alpha: float) -> None:
     require_float("elu", input)
 
 
+@function
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x where x > 0, alpha (exp(x / alpha) - 1) elsewhere. RuntimeError where alpha is 0.
 
@@ -46,12 +48,14 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return apply(Celu, input, alpha)
 
 
+@function
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """celu in place."""
     check_celu(input, alpha)
     return apply_inplace(Celu, input, alpha)
 
 
+@function
 def selu(input: Tensor) -> Tensor:
     """scale elu(x, alpha) with the two constants that keep mean 0 and variance 1.
 
@@ -65,12 +69,14 @@ def selu(input: Tensor) -> Tensor:
     return apply(Selu, input)
 
 
+@function
 def selu_(input: Tensor) -> Tensor:
     """selu in place."""
     require_float("elu", input)
     return apply_inplace(Selu, input)
 
 
+@function
 def relu_(input: Tensor) -> Tensor:
     """relu in place."""
     check_tensor("relu_", "input", 1, input)
@@ -90,6 +96,7 @@ def limits(input: Tensor, threshold: float, value: float) -> tuple:
     return (threshold, value) if dtype.is_floating_point else (int(threshold), int(value))
 
 
+@function
 def threshold(
     input: Tensor, threshold: float, value: float, *, out: Tensor | None = None
 ) -> Tensor:
@@ -107,6 +114,7 @@ def threshold(
     return apply(Threshold, input, *numbers)
 
 
+@function
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """threshold in place."""
     numbers = limits(input, threshold, value)
@@ -131,6 +139,7 @@ def random_slopes(input: Tensor, lower: float, upper: float, generator: Any) -> 
         return ones_like(input).masked_scatter_(below, draws.to(input.dtype))
 
 
+@function
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -154,6 +163,7 @@ def rrelu(
     return apply(RreluWithNoise, input, random_slopes(input, lower, upper, generator))
 
 
+@function
 def rrelu_(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -178,6 +188,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 
 @as_one
+@function_and_method
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, weight x elsewhere; input (N, C, *), weight () or (1) or (C), of one dtype.
 
@@ -210,7 +221,3 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     require_float("prelu", input)
     weight = weight.reshape((channels,) + (1,) * (input.ndim - 2) if per_channel else ())
     return apply(PreluKernel, input, weight)
-
-
-METHODS = by_name(prelu)
-FUNCTIONS = METHODS | by_name(celu, celu_, selu, selu_, relu_, threshold, threshold_, rrelu, rrelu_)

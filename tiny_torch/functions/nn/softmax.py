@@ -11,6 +11,7 @@ from tiny_torch.base.arguments import as_int
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, into_same, offered
 from tiny_torch.functions.creation.fill import empty
+from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.nn.softmax import LogSoftmax, Softmax
 from tiny_torch.tensor import Tensor
 
@@ -135,5 +136,5 @@ def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any
     return into_same(out, input.clone(), name)
 
 
-FUNCTIONS = {"softmax": torch_softmax, "log_softmax": torch_log_softmax}
-METHODS = FUNCTIONS
+function_and_method(torch_softmax, "softmax")
+function_and_method(torch_log_softmax, "log_softmax")
