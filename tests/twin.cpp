@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/backend.h"
-#include "core/device.h"
+#include "core/devices/backend.h"
+#include "core/devices/device.h"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/half.h"
+#include "core/devices/override.h"
+#include "core/dtypes/half.h"
 #include "core/iter.h"
 #include "core/lines.h"
-#include "core/override.h"
 
 namespace glue {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autograd/record.h"
-#include "core/extent.h"
+#include "core/memory/extent.h"
 #include "core/result.h"
 
 namespace tt::py {

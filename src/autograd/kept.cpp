@@ -7,7 +7,7 @@
 
 #include "autograd/tensor.h"
 #include "core/api/cast.h"
-#include "core/before_write.h"
+#include "core/memory/before_write.h"
 
 namespace tt::py {
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 
 namespace tt::py {
 

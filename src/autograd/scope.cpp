@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "autograd/tensor.h"
-#include "core/storage.h"
+#include "core/memory/storage.h"
 
 namespace tt::py {
 

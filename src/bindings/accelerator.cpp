@@ -1,6 +1,6 @@
-// A device's streams, events, memory and graphs (core/accelerator.h) for Python, entry by entry:
-// what tiny_torch/cuda is made of.
-#include "core/accelerator.h"
+// A device's streams, events, memory and graphs (core/devices/accelerator.h) for Python, entry by
+// entry: what tiny_torch/cuda is made of.
+#include "core/devices/accelerator.h"
 
 #include "bindings/bind.h"
 #include "bindings/types.h"

@@ -3,8 +3,8 @@
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/dtypes/type_name.h"
 #include "core/shapes.h"
-#include "core/type_name.h"
 
 namespace tt::py {
 

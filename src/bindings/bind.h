@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "autograd/python.h"
+#include "core/dtypes/promote.h"
 #include "core/iter.h"
-#include "core/promote.h"
 #include "core/result.h"
 
 namespace tt::py {

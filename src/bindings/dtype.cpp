@@ -4,7 +4,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/type_name.h"
+#include "core/dtypes/type_name.h"
 
 namespace tt::py {
 

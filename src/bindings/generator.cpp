@@ -4,7 +4,7 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/random.h"
-#include "core/launch.h"
+#include "core/devices/launch.h"
 #include "core/tables/random.h"
 
 namespace tt::py {

@@ -11,9 +11,9 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/devices/launch_listener.h"
+#include "core/devices/override.h"
 #include "core/iter.h"
-#include "core/launch_listener.h"
-#include "core/override.h"
 
 namespace tt::py {
 

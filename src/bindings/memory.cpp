@@ -6,7 +6,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 
 namespace tt::py {
 

@@ -6,16 +6,16 @@
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/accelerator.h"
-#include "core/allocator.h"
 #include "core/api/cast.h"
 #include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
 #include "core/api/matmul.h"
-#include "core/backend.h"
-#include "core/gil.h"
-#include "core/threads.h"
+#include "core/devices/accelerator.h"
+#include "core/devices/backend.h"
+#include "core/devices/gil.h"
+#include "core/devices/threads.h"
+#include "core/memory/allocator.h"
 
 namespace tt::py {
 
@@ -27,7 +27,7 @@ NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype, const
     throw RuntimeError("[empty_strided] strides ", strides, " of shape ", shape, " are not dense");
   return array;
 }
-// The device of a shared library: core/device.h.
+// The device of a shared library: core/devices/device.h.
 void load_device(const std::string& name, const std::string& path) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw RuntimeError("no device could be loaded: ", dlerror());

@@ -14,7 +14,7 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/cast.h"
-#include "core/launch.h"
+#include "core/devices/launch.h"
 
 namespace tt::py {
 

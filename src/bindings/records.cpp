@@ -6,7 +6,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/override.h"
+#include "core/devices/override.h"
 
 namespace tt::py {
 

@@ -2,14 +2,14 @@
 //
 // function(storage_id, bytes, device): bytes is -1 for memory that is given back. A thread that
 // does not hold the GIL leaves a note, which the next one that does hands over first.
-#include "core/storage_listener.h"
+#include "core/memory/storage_listener.h"
 
 #include <mutex>
 #include <vector>
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/generator.h"
+#include "core/devices/generator.h"
 
 namespace tt::py {
 

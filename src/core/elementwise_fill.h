@@ -3,7 +3,7 @@
 // of both.
 //
 // Included inside a kernel file's own anonymous namespace (Note [No weak symbols]), after
-// core/dtype_sets.h, core/tables/elementwise.h, core/functors.h and entry.
+// core/dtypes/dtype_sets.h, core/tables/elementwise.h, core/formulas/functors.h and entry.
 
 template <class F, class Set, int kInputs, bool kMask = false>
 constexpr void fill(Kernel (&entries)[kDTypes]) {

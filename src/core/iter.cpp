@@ -1,8 +1,8 @@
 #include "core/iter.h"
 
-#include "core/before_write.h"
-#include "core/extent.h"
-#include "core/with_type.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/before_write.h"
+#include "core/memory/extent.h"
 
 namespace tt {
 

@@ -1,7 +1,7 @@
 // Arrays of one shape seen as lines along one dim.
 #pragma once
 #include "core/dims.h"
-#include "core/dtype.h"
+#include "core/dtypes/dtype.h"
 
 namespace tt {
 

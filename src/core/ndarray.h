@@ -5,10 +5,10 @@
 #pragma once
 #include <optional>
 
+#include "core/devices/threads.h"
 #include "core/dims.h"
-#include "core/dtype.h"
-#include "core/storage.h"
-#include "core/threads.h"
+#include "core/dtypes/dtype.h"
+#include "core/memory/storage.h"
 
 namespace tt {
 

@@ -1,8 +1,8 @@
 #include "core/result.h"
 
-#include "core/before_write.h"
-#include "core/extent.h"
 #include "core/iter.h"
+#include "core/memory/before_write.h"
+#include "core/memory/extent.h"
 
 namespace tt {
 

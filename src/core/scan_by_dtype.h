@@ -2,7 +2,7 @@
 // Sum, Product, LogSumExp, Extreme or Linear, of the dtype's T.
 //
 // Included inside a kernel file's own anonymous namespace, after core/tables/scan.h,
-// core/with_type.h and these.
+// core/dtypes/with_type.h and these.
 
 // The kernel of an op whose only result is `out`.
 template <template <class> class Op>

@@ -13,7 +13,7 @@ from tiny_torch import _core
 SOFTMAX = """
 #include <cmath>
 #include "core/tables/softmax.h"
-#include "core/override.h"
+#include "core/devices/override.h"
 
 // One line after the other, of contiguous float32, in three passes. `calls` lets the test see it.
 extern "C" __attribute__((visibility("default"))) int calls = 0;
@@ -35,7 +35,7 @@ TT_OVERRIDE(SoftmaxTable, softmax, softmax)
 """
 MATMUL = """
 #include "core/tables/matmul.h"
-#include "core/override.h"
+#include "core/devices/override.h"
 
 extern "C" __attribute__((visibility("default"))) int calls = 0;
 
@@ -56,7 +56,7 @@ TT_OVERRIDE_AS(tt::MatmulKernel, matmul, matmul)
 """
 EXP = """
 #include "core/tables/elementwise.h"
-#include "core/override.h"
+#include "core/devices/override.h"
 
 // Wrong on purpose: all elements are 7.
 static void exp(const tt::Iter& iter) {
@@ -68,7 +68,7 @@ TT_OVERRIDE_AS(tt::Kernel, exp, exp)
 
 ADAM = """
 #include "core/tables/optim.h"
-#include "core/override.h"
+#include "core/devices/override.h"
 
 using Adam = decltype(tt::Steps<tt::AdamArgs>::f32);
 TT_REPLACED(Adam, adam)

@@ -485,7 +485,7 @@ ATTACKS |= {
         "4.1",
         f'#line 1 "cmath"\n#include "{TASKS["4.1"].folder}/solution.cpp"\n',
     ),
-    "our header": kernel('#include "../src/core/half.h"\n', ""),
+    "our header": kernel('#include "../src/core/dtypes/half.h"\n', ""),
     "our answers in the object": kernel(
         f'asm(".incbin \\"{TASKS["4.1"].folder}/answers.py\\"");\n'
     ),

@@ -245,7 +245,7 @@ def has_cuda() -> bool:
 
 
 def cuda_accelerator() -> Any:
-    """The table of core/accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
+    """The table of core/devices/accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
     if "cuda" in _accelerators:
         return _accelerators["cuda"]
     library = cuda_library()
@@ -327,7 +327,7 @@ os.register_at_fork(after_in_child=renew_lock)
 def register(name: str, arrays: Any) -> None:
     """Adds a device, whose arrays come from `arrays`: a module, or whatever has its functions, as
     ``tiny_torch.reference``; or the path of a shared library that ends with ``TT_DEVICE``
-    (core/device.h), whose device has that name. Raises RuntimeError where the name is taken or not
+    (core/devices/device.h), whose device has that name. Raises RuntimeError where the name is taken or not
     a word, or the library has no such device.
     """
     if re.fullmatch("[a-z_]+", name) is None or name in TYPES or name in OF_PYTORCH:
@@ -358,7 +358,7 @@ def to_device(array: Any, where: Any, non_blocking: bool = False) -> Any:
     return module.from_numpy(array.clone().numpy())
 
 
-# The streams that were ever made, beside the default one: core/accelerator.h's handles.
+# The streams that were ever made, beside the default one: core/devices/accelerator.h's handles.
 side_streams: set[int] = set()
 
 

@@ -1,6 +1,6 @@
 """Element types: their other names, their limits, and which of them a result has.
 
-The dtypes themselves and the rule of promotion are C++'s (src/core/dtype.h, promote.h).
+The dtypes themselves and the rule of promotion are C++'s (src/core/dtypes/dtype.h, promote.h).
 """
 
 from __future__ import annotations

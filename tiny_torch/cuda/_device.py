@@ -13,7 +13,7 @@ from tiny_torch.base.devices import device as _device
 
 
 def table() -> Any:
-    """The device's streams, events, memory and graphs: core/accelerator.h, entry by entry.
+    """The device's streams, events, memory and graphs: core/devices/accelerator.h, entry by entry.
 
     Raises AssertionError in a build without CUDA, RuntimeError where there is no driver or GPU.
     """

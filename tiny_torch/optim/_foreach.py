@@ -1,7 +1,7 @@
 """What most optimisers share: an update written twice.
 
 `_change` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
-`_update_all` changes a list of parameters by one call of C++ (src/core/optim_steps.h),
+`_update_all` changes a list of parameters by one call of C++ (src/core/formulas/optim_steps.h),
 which repeats the same operations element by element, so both give the same bits.
 """
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "core/dtypes/with_type.h"
 #include "core/tables/cast.h"
-#include "core/with_type.h"
 #include STUDENT
 
 using Copy = tt::Kernel;

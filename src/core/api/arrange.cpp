@@ -1,7 +1,7 @@
 #include "core/api/arrange.h"
 
 #include "core/api/cast.h"
-#include "core/launch.h"
+#include "core/devices/launch.h"
 #include "core/result.h"
 #include "core/tables/arrange.h"
 

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "core/accelerator.h"
-#include "core/extent.h"
-#include "core/launch.h"
+#include "core/devices/accelerator.h"
+#include "core/devices/launch.h"
+#include "core/memory/extent.h"
 #include "core/result.h"
 #include "core/tables/cast.h"
 

@@ -1,8 +1,8 @@
 #include "core/api/creation.h"
 
 #include "core/api/cast.h"
+#include "core/devices/launch.h"
 #include "core/iter.h"
-#include "core/launch.h"
 #include "core/result.h"
 #include "core/tables/cast.h"
 #include "core/tables/creation.h"

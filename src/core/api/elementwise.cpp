@@ -5,12 +5,12 @@
 
 #include "core/api/cast.h"
 #include "core/api/reduce.h"
-#include "core/extent.h"
-#include "core/launch.h"
-#include "core/promote.h"
+#include "core/devices/launch.h"
+#include "core/dtypes/promote.h"
+#include "core/dtypes/type_name.h"
+#include "core/memory/extent.h"
 #include "core/result.h"
 #include "core/tables/elementwise.h"
-#include "core/type_name.h"
 
 namespace tt {
 

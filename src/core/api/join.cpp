@@ -1,10 +1,10 @@
 #include "core/api/join.h"
 
 #include "core/api/cast.h"
-#include "core/api/nn_layout.h"
-#include "core/extent.h"
-#include "core/launch.h"
-#include "core/promote.h"
+#include "core/api/spatial/nn_layout.h"
+#include "core/devices/launch.h"
+#include "core/dtypes/promote.h"
+#include "core/memory/extent.h"
 #include "core/result.h"
 #include "core/tables/join.h"
 

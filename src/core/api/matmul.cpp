@@ -5,12 +5,12 @@
 #include "core/api/cast.h"
 #include "core/api/creation.h"
 #include "core/api/elementwise.h"
-#include "core/gil.h"
-#include "core/launch.h"
+#include "core/devices/gil.h"
+#include "core/devices/launch.h"
+#include "core/dtypes/type_name.h"
 #include "core/result.h"
 #include "core/shapes.h"
 #include "core/tables/matmul.h"
-#include "core/type_name.h"
 
 namespace tt {
 

@@ -4,16 +4,16 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/accelerator.h"
 #include "core/api/cast.h"
-#include "core/draw_range.h"
+#include "core/devices/accelerator.h"
+#include "core/devices/launch.h"
+#include "core/dtypes/draw_range.h"
+#include "core/dtypes/with_type.h"
 #include "core/error.h"
-#include "core/extent.h"
-#include "core/launch.h"
+#include "core/memory/extent.h"
 #include "core/result.h"
 #include "core/tables/cast.h"
 #include "core/tables/random.h"
-#include "core/with_type.h"
 
 namespace tt {
 

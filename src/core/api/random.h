@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/generator.h"
+#include "core/devices/generator.h"
 #include "core/ndarray.h"
 
 namespace tt {

@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "core/api/cast.h"
-#include "core/launch.h"
+#include "core/devices/launch.h"
+#include "core/dtypes/promote.h"
+#include "core/dtypes/type_name.h"
 #include "core/lines_of.h"
-#include "core/promote.h"
 #include "core/shapes.h"
 #include "core/tables/reduce.h"
-#include "core/type_name.h"
 
 namespace tt {
 

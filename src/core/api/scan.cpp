@@ -1,10 +1,10 @@
 #include "core/api/scan.h"
 
 #include "core/api/cast.h"
-#include "core/gil.h"
-#include "core/launch.h"
+#include "core/devices/gil.h"
+#include "core/devices/launch.h"
+#include "core/dtypes/type_name.h"
 #include "core/tables/scan.h"
-#include "core/type_name.h"
 
 namespace tt {
 

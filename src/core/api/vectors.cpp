@@ -1,7 +1,7 @@
 #include "core/api/vectors.h"
 
-#include "core/gil.h"
-#include "core/launch.h"
+#include "core/devices/gil.h"
+#include "core/devices/launch.h"
 #include "core/lines_of.h"
 #include "core/tables/vectors.h"
 

@@ -1,7 +1,7 @@
 // Attention. Strides are in elements.
 #pragma once
 #include "core/dims.h"
-#include "core/dtype.h"
+#include "core/dtypes/dtype.h"
 
 namespace tt {
 

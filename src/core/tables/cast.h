@@ -1,6 +1,6 @@
 // Copies between any two dtypes.
 #pragma once
-#include "core/backend.h"
+#include "core/devices/backend.h"
 
 namespace tt {
 

@@ -1,7 +1,7 @@
 // Elementwise ops by name, and the table of their kernels: one per op and dtype that it is computed
 // in.
 #pragma once
-#include "core/backend.h"
+#include "core/devices/backend.h"
 #include "core/iter.h"
 
 namespace tt {

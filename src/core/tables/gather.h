@@ -1,7 +1,7 @@
 // Elements by their positions along a dim, and by tensors of positions.
 #pragma once
 #include "core/dims.h"
-#include "core/dtype.h"
+#include "core/dtypes/dtype.h"
 
 namespace tt {
 

@@ -1,6 +1,6 @@
 // Counting elements by where they lie.
 #pragma once
-#include "core/dtype.h"
+#include "core/dtypes/dtype.h"
 
 namespace tt {
 

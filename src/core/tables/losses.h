@@ -1,8 +1,8 @@
 // Losses: sums of elementwise ones without a temporary, and margins between classes. Arrays are
 // contiguous; floating point ones are float32, or all float64.
 #pragma once
-#include "core/backend.h"
-#include "core/dtype.h"
+#include "core/devices/backend.h"
+#include "core/dtypes/dtype.h"
 
 namespace tt {
 

@@ -8,7 +8,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/generator.h"
+#include "core/devices/generator.h"
 #include "core/ndarray.h"
 
 namespace tt {

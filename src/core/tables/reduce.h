@@ -1,7 +1,7 @@
 // Reductions over dims by name, and the table of their kernels.
 #pragma once
 #include "core/dims.h"
-#include "core/dtype.h"
+#include "core/dtypes/dtype.h"
 #include "core/lines.h"
 
 namespace tt {

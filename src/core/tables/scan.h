@@ -1,7 +1,7 @@
 // Scans: what has been seen so far along a dim.
 #pragma once
 #include "core/dims.h"
-#include "core/dtype.h"
+#include "core/dtypes/dtype.h"
 
 namespace tt {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/gil.h"
-#include "core/storage.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "core/walker.h"
-#include "core/with_type.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "core/storage.h"
-#include "core/with_type.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 
 namespace tt::cpu {
 

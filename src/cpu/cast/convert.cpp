@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/converted.h"
+#include "core/dtypes/converted.h"
 #include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {

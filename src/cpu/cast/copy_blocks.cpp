@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "core/gil.h"
-#include "core/with_type.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/walk.h"
 

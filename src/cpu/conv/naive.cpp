@@ -1,10 +1,10 @@
 // Convolutions as they are defined: all products of x and w that meet in an element of y.
 #include <cmath>
 
-#include "core/dtype_sets.h"
+#include "core/devices/threads.h"
+#include "core/dtypes/dtype_sets.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/conv.h"
-#include "core/threads.h"
-#include "core/wrapping.h"
 
 namespace tt::cpu {
 

@@ -1,9 +1,9 @@
 // arange, linspace and logspace; built once per instruction set, because PyTorch's linspace fuses
 // multiply and add, which without such an instruction is a call.
-#include "core/points.h"
+#include "core/dtypes/with_type.h"
+#include "core/formulas/points.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/creation.h"
-#include "core/with_type.h"
-#include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {

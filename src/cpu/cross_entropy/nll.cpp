@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/half.h"
-#include "core/storage.h"
+#include "core/dtypes/half.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "core/walker.h"
-#include "core/with_type.h"
 
 namespace tt::cpu {
 

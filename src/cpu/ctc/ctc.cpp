@@ -1,10 +1,10 @@
 // Connectionist temporal classification (Graves et al. 2006), forward and backward.
-#include "core/ctc.h"
+#include "core/formulas/ctc.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "cpu/cross_entropy/nll.h"
 #include "cpu/infra/parallel.h"
 

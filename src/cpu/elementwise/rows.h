@@ -6,7 +6,7 @@
 // vector code wherever it stands: run() gathers what does not lie side by side, and a tail is a
 // vector of which not all lanes are read and written.
 #pragma once
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
 #include "core/tables/elementwise.h"
 #include "cpu/infra/run.h"
 #include "cpu/vec/int_math.h"
@@ -17,7 +17,7 @@
 namespace tt::cpu {
 namespace {
 
-#include "core/functors.h"
+#include "core/formulas/functors.h"
 
 // A bool in memory is true if it is not 0. In a vector it is all bits or none, so that the
 // integers' expressions serve: ~x, x + y and x * y come out right, read as "not 0".

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
-#include "core/gil.h"
-#include "core/half.h"
-#include "core/storage.h"
-#include "core/with_type.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/half.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "cpu/infra/float_sums.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"

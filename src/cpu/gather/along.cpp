@@ -8,12 +8,12 @@
 #include <atomic>
 #include <type_traits>
 
-#include "core/gil.h"
-#include "core/storage.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
+#include "core/formulas/wrapping.h"
+#include "core/memory/storage.h"
 #include "core/tables/gather.h"
 #include "core/walker.h"
-#include "core/with_type.h"
-#include "core/wrapping.h"
 #include "cpu/infra/float_sums.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/bins.h"
-#include "core/storage.h"
+#include "core/formulas/bins.h"
+#include "core/memory/storage.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {

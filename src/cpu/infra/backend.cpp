@@ -1,13 +1,13 @@
 // Chooses the instruction set and puts the CPU's table together from that build and the baseline's.
-#include "core/backend.h"
+#include "core/devices/backend.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
-#include "core/override.h"
-#include "core/tables.h"
+#include "core/devices/override.h"
+#include "core/devices/tables.h"
 #include "cpu/cast/convert.h"
 #include "cpu/random/box_muller.h"
 
@@ -36,8 +36,8 @@ extern const ReduceTable reduce_integers_table;
 
 namespace {
 
-// A family's table as the backend has it. It is the process's own, so that core/override.h can
-// replace entries.
+// A family's table as the backend has it. It is the process's own, so that core/devices/override.h
+// can replace entries.
 template <class Table>
 Table own;
 

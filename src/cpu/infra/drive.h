@@ -1,6 +1,6 @@
 // Rows over all of an Iter, in parallel: what run.cpp and copies share.
 #pragma once
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/run.h"
 #include "cpu/infra/walk.h"

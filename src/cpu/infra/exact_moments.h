@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/float_range.h"
+#include "core/formulas/float_range.h"
 
 namespace tt::cpu {
 namespace {

@@ -2,7 +2,7 @@
 // added to is fetched first and rounded at the end, however often that is done; floats of what is
 // not are never touched, and so take no memory.
 #pragma once
-#include "core/with_type.h"
+#include "core/dtypes/with_type.h"
 #include "cpu/infra/run.h"
 
 namespace tt::cpu {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "core/walker.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/run.h"

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/threads.h"
+#include "core/devices/threads.h"
 
 namespace tt::cpu {
 

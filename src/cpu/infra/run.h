@@ -1,6 +1,6 @@
 // How a kernel's inner loop is driven over an Iter: rows, threads, and conversions.
 #pragma once
-#include "core/backend.h"
+#include "core/devices/backend.h"
 #include "core/iter.h"
 
 namespace tt::cpu {

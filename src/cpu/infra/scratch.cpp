@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 
 namespace tt::cpu {
 

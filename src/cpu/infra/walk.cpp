@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/with_type.h"
+#include "core/dtypes/with_type.h"
 
 namespace tt::cpu {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "core/iter.h"
 #include "core/tables/reduce.h"
 #include "cpu/infra/scratch.h"

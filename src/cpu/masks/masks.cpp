@@ -1,9 +1,9 @@
 // Indexing by masks, in blocks: how many are true in each, and from there each block on its own.
 #include "core/tables/masks.h"
 
-#include "core/gil.h"
-#include "core/storage.h"
-#include "core/with_type.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/matmul.h"
-#include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {

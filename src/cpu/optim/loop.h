@@ -14,7 +14,7 @@ inline void tell(float* found) {
   __atomic_store(found, &yes, __ATOMIC_RELAXED);
 }
 
-#include "core/optim_steps.h"
+#include "core/formulas/optim_steps.h"
 
 // The arrays of one chunk, typed.
 template <class T>

@@ -1,4 +1,5 @@
-// The steps of the optimisers (core/optim_steps.h) on vectors, built once per instruction set.
+// The steps of the optimisers (core/formulas/optim_steps.h) on vectors, built once per instruction
+// set.
 #include "cpu/optim/loop.h"
 
 namespace tt::cpu::TT_ISA {

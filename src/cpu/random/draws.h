@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/draw_range.h"
+#include "core/dtypes/draw_range.h"
+#include "core/dtypes/with_type.h"
 #include "core/error.h"
-#include "core/with_type.h"
 #include "cpu/infra/walk.h"
 #include "cpu/random/random.h"
 

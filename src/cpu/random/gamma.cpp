@@ -1,9 +1,9 @@
 // Samplers by rejection: Poisson, binomial, gamma and Dirichlet; and how gamma and Dirichlet draws
-// follow their parameters (core/gamma.h).
+// follow their parameters (core/formulas/gamma.h).
 //
 // The rejections are PyTorch's, uniform by uniform, so that a seed gives its numbers. They compute
 // in float64 for every dtype, and are built without multiply-adds, as they are there.
-#include "core/gamma.h"
+#include "core/formulas/gamma.h"
 
 #include <algorithm>
 #include <cmath>

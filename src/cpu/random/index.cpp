@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/type_name.h"
+#include "core/dtypes/type_name.h"
 #include "cpu/random/draws.h"
 
 namespace tt::cpu {

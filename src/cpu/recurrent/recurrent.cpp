@@ -1,5 +1,6 @@
 // The time steps of RNN, LSTM and GRU: each is products with the state's weights (in
-// product.h), and one pass over its units (core/recurrent_cells.h). Built once per instruction set.
+// product.h), and one pass over its units (core/formulas/recurrent_cells.h). Built once per
+// instruction set.
 
 #include "cpu/recurrent/product.h"
 #include "cpu/vec/vec_machine.h"
@@ -8,7 +9,7 @@
 namespace tt::cpu {
 namespace {
 
-#include "core/recurrent_cells.h"
+#include "core/formulas/recurrent_cells.h"
 
 // A vector of units; at the end of a row some lanes are idle.
 template <class T>

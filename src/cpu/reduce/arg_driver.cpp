@@ -1,7 +1,7 @@
 // Walks the lines of argmax and its like: along memory, or side by side, in chunks for threads.
 #include <vector>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "core/tables/reduce.h"
 #include "core/walker.h"
 #include "cpu/infra/parallel.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "core/tables/reduce.h"
 #include "core/walker.h"
 #include "cpu/infra/parallel.h"

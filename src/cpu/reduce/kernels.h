@@ -2,7 +2,7 @@
 // extremes.cpp, once per instruction set) and the other dtypes (integers.cpp, once). Note
 // [Reductions] in src/README.md says why the lanes are 32 whatever the width of a vector.
 #pragma once
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
 #include "core/tables/reduce.h"
 #include "cpu/reduce/driver.h"
 #include "cpu/vec/int_math.h"
@@ -12,7 +12,7 @@
 namespace tt::cpu {
 namespace {
 
-#include "core/functors.h"
+#include "core/formulas/functors.h"
 
 static_assert(kLanes * sizeof(float) % kVectorBytes == 0);
 // Lanes that elements are added up in; of integers any order is as good.

@@ -1,7 +1,7 @@
 // Where the largest or smallest element of a line stands: the first of those that are equal; a NaN
 // counts as both. Over floats per instruction set, over the other dtypes once, as kernels.h.
 #pragma once
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
 #include "core/tables/reduce.h"
 #include "cpu/reduce/driver.h"
 #include "cpu/vec/vec_machine.h"

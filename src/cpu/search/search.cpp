@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/gil.h"
-#include "core/storage.h"
-#include "core/with_type.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "cpu/sort/order.h"
 
 namespace tt::cpu {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/storage.h"
-#include "core/threads.h"
-#include "core/with_type.h"
+#include "core/devices/threads.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 
 namespace tt::cpu {
 

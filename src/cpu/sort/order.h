@@ -1,10 +1,10 @@
 // Elements as keys, and the sorting of those: what the kernels that sort, search and find elements
 // that occur again share.
 //
-// An item is a key (core/keys.h) in its upper half and the element's position in its lower half: no
-// two items are equal, so every way to sort or select them gives what a stable sort would.
+// An item is a key (core/formulas/keys.h) in its upper half and the element's position in its lower
+// half: no two items are equal, so every way to sort or select them gives what a stable sort would.
 #pragma once
-#include "core/keys.h"
+#include "core/formulas/keys.h"
 #include "cpu/infra/scratch.h"
 
 namespace tt::cpu {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/gil.h"
-#include "core/storage.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "core/walker.h"
-#include "core/with_type.h"
 #include "cpu/sort/order.h"
 
 namespace tt::cpu {

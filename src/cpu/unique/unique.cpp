@@ -5,9 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/gil.h"
-#include "core/storage.h"
-#include "core/with_type.h"
+#include "core/devices/gil.h"
+#include "core/dtypes/with_type.h"
+#include "core/memory/storage.h"
 #include "cpu/sort/order.h"
 
 namespace tt::cpu {

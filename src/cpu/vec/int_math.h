@@ -1,7 +1,7 @@
-// ops.def's vocabulary for vectors of integers: core/int_math.h on each lane.
+// ops.def's vocabulary for vectors of integers: core/formulas/int_math.h on each lane.
 #pragma once
-#include "core/int_math.h"
-#include "core/wrapping.h"
+#include "core/formulas/int_math.h"
+#include "core/formulas/wrapping.h"
 #include "cpu/vec/vec_math.h"
 
 namespace tt::cpu {

@@ -29,7 +29,7 @@ inline HalfBits halves_of(Vec<uint32_t> words) {
 #endif
 }
 
-// bfloat16, as core/half.h converts it.
+// bfloat16, as core/dtypes/half.h converts it.
 inline Vec<float> float_of_bfloat(HalfBits bits) { return from_bits(words_of(bits) << 16); }
 inline HalfBits bfloat_of_float(Vec<float> x) {
   const Vec<uint32_t> word = as_bits(x), rounded = (word + 0x7fff + (word >> 16 & 1)) >> 16;

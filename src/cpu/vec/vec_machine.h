@@ -4,7 +4,7 @@
 #pragma once
 #include <type_traits>
 
-#include "core/half.h"
+#include "core/dtypes/half.h"
 #include "cpu/vec/vec.h"
 
 #ifdef __FMA__

@@ -7,7 +7,7 @@
 // erfinv 2.60; the rest 0.51, save beside the zeros of lgamma and digamma (1e-9 there). double:
 // libm where it has the function, else these algorithms to more terms.
 #pragma once
-#include "core/special.h"
+#include "core/formulas/special.h"
 #include "cpu/vec/vec_pow.h"
 #include "cpu/vec/vec_trig.h"
 

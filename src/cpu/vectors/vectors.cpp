@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/storage.h"
+#include "core/dtypes/with_type.h"
+#include "core/formulas/wrapping.h"
+#include "core/memory/storage.h"
 #include "core/walker.h"
-#include "core/with_type.h"
-#include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {

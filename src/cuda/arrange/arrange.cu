@@ -1,7 +1,7 @@
 // Copies in another order: reversed, one triangle of each matrix, repeated. One element of the
 // result per thread.
+#include "core/dtypes/with_type.h"
 #include "core/tables/arrange.h"
-#include "core/with_type.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/prefix.h"

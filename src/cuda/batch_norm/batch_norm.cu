@@ -1,7 +1,7 @@
 // Batch, group and instance norm. Blocks find the sums of chunks of a set, which are added in
 // order; then a thread per element finds its answer. Threads add a few elements each as Ts, whose
 // sums go on in double.
-#include "core/float_range.h"
+#include "core/formulas/float_range.h"
 #include "core/tables/batch_norm.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/divisor.h"

@@ -1,8 +1,8 @@
 // Convolutions as they are defined, of integers: a thread per element of the result, which sums all
 // products that it is in.
 #pragma once
+#include "core/formulas/wrapping.h"
 #include "core/tables/conv.h"
-#include "core/wrapping.h"
 #include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 

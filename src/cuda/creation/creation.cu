@@ -1,8 +1,8 @@
 // arange, linspace and logspace: one element per thread.
-#include "core/points.h"
+#include "core/dtypes/with_type.h"
+#include "core/formulas/points.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/creation.h"
-#include "core/with_type.h"
-#include "core/wrapping.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/tables.h"
 

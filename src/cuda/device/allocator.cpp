@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "cuda/device/errors.h"
 #include "cuda/device/streams.h"
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/accelerator.h"
+#include "core/devices/accelerator.h"
 #include "cuda/cuda.h"
 #include "cuda/device/events.h"
 

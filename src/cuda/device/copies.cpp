@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "cuda/device/errors.h"
 #include "cuda/device/faults.h"
 #include "cuda/device/graphs.h"

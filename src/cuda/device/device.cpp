@@ -1,14 +1,14 @@
 // The device: CUDA's memory, streams and graphs (src/cuda/device) and the tables of kernels. Built
 // over CUDA itself it is `cuda`, over the emulator `cuda-emulated`.
-#include "core/device.h"
+#include "core/devices/device.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
 
-#include "core/accelerator.h"
-#include "core/gil.h"
+#include "core/devices/accelerator.h"
+#include "core/devices/gil.h"
 #include "cuda/device/allocator.h"
 #include "cuda/device/copies.h"
 #include "cuda/device/errors.h"
@@ -266,7 +266,8 @@ const Accelerator accelerator{
     on_device<replay>,
     release_capture};
 
-// Around the launches of a call (core/launch.h), which may be within another's. The host may wait.
+// Around the launches of a call (core/devices/launch.h), which may be within another's. The host
+// may wait.
 thread_local std::optional<WithoutGil> released;
 thread_local std::optional<DeviceGuard> guard;
 thread_local int launches = 0;

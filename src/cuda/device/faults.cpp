@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "cuda/device/errors.h"
 #include "cuda/infra/blocking.h"
 #include "cuda/infra/scratch.h"

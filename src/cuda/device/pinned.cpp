@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/gil.h"
+#include "core/devices/gil.h"
 #include "cuda/device/errors.h"
 
 namespace tt::cuda {

@@ -1,5 +1,5 @@
-// Streams by their handles, as core/accelerator.h has them. Kernels and copies go to the calling
-// thread's, `current_stream` in cuda/cuda.h.
+// Streams by their handles, as core/devices/accelerator.h has them. Kernels and copies go to the
+// calling thread's, `current_stream` in cuda/cuda.h.
 #pragma once
 #include <mutex>
 

@@ -5,7 +5,7 @@
 // side, or are one for a row, the time is that of moving bytes: `packed` has four per thread, and
 // moves them at once.
 #pragma once
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
 #include "core/tables/elementwise.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/operands.h"
@@ -13,7 +13,7 @@
 namespace tt::cuda {
 namespace {
 
-#include "core/functors.h"
+#include "core/formulas/functors.h"
 
 // What T is computed in. A bool is all bits or none, so that the integers' expressions serve: ~x,
 // x + y and x * y come out right, read as "not 0".

@@ -6,10 +6,10 @@
 #pragma once
 #include <cfloat>
 
-#include "core/gamma.h"
-#include "core/half.h"
-#include "core/int_math.h"
-#include "core/wrapping.h"
+#include "core/dtypes/half.h"
+#include "core/formulas/gamma.h"
+#include "core/formulas/int_math.h"
+#include "core/formulas/wrapping.h"
 #include "cuda/cuda.h"
 
 namespace tt::cuda {
@@ -122,7 +122,7 @@ __device__ IfFloat<T> sigmoid(T x) {
   const T e = exp(-abs(x));
   return (x < 0 ? e : T(1)) / (T(1) + e);
 }
-// Overloads the one of core/activations.h, which rounds 1 + erf(x) where that is near 0.
+// Overloads the one of core/formulas/activations.h, which rounds 1 + erf(x) where that is near 0.
 __device__ inline float normal_cdf(float x) { return erfc(x * -0.707106781f) / 2; }
 __device__ inline double normal_cdf(double x) { return erfc(x * -0.70710678118654752) / 2; }
 

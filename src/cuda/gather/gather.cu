@@ -2,9 +2,9 @@
 //
 // What writes to x is sorted by position first (sort/order.h): then the writes to one element are
 // neighbours, in the order of the index, and one thread does them all.
+#include "core/dtypes/with_type.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/gather.h"
-#include "core/with_type.h"
-#include "core/wrapping.h"
 #include "cuda/infra/faults.h"
 #include "cuda/infra/tables.h"
 #include "cuda/sort/order.h"

@@ -2,7 +2,7 @@
 // block counts in shared memory, and adds what it has found to the counts of all. Weights are
 // sorted by their bins, and a block adds up those of a bin, so that the sum has the same bits each
 // time.
-#include "core/bins.h"
+#include "core/formulas/bins.h"
 #include "core/tables/histogram.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"

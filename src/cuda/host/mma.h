@@ -1,6 +1,6 @@
 // The functions of cuda/infra/mma.h for the host's compiler.
 #pragma once
-#include "core/half.h"
+#include "core/dtypes/half.h"
 #include "cuda/host/cuda.h"
 
 #pragma GCC visibility push(default)

@@ -1,6 +1,6 @@
 // How a thread reads and writes an element of any dtype.
 #pragma once
-#include "core/converted.h"
+#include "core/dtypes/converted.h"
 #include "cuda/cuda.h"
 
 namespace tt::cuda {

@@ -9,7 +9,7 @@
 #pragma once
 #include <type_traits>
 
-#include "core/host_device.h"
+#include "core/devices/host_device.h"
 #include "cuda/cuda.h"
 
 namespace tt::cuda {

@@ -11,7 +11,7 @@
 //
 // https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync, ldmatrix, cp.async)
 #pragma once
-#include "core/half.h"
+#include "core/dtypes/half.h"
 #include "cuda/cuda.h"
 
 #ifdef __CUDACC__

@@ -4,7 +4,7 @@
 // Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; words and what is made of
 // them are cuRAND's, which PyTorch uses.
 #pragma once
-#include "core/generator.h"
+#include "core/devices/generator.h"
 #include "cuda/cuda.h"
 
 namespace tt::cuda {

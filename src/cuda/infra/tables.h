@@ -1,6 +1,6 @@
 // CUDA's kernels, by family.
 #pragma once
-#include "core/tables.h"
+#include "core/devices/tables.h"
 
 namespace tt::cuda {
 

@@ -1,7 +1,7 @@
 // Products of matrices by tiles in shared memory: what matmul, conv and attention are made of.
 #pragma once
-#include "core/dtype.h"
-#include "core/wrapping.h"
+#include "core/dtypes/dtype.h"
+#include "core/formulas/wrapping.h"
 #include "cuda/infra/block.h"
 
 namespace tt::cuda {

@@ -1,7 +1,7 @@
 // Rows of several arrays, side by side: each thread moves as many bytes at once as all rows are
 // multiples of, at most 8.
+#include "core/dtypes/with_type.h"
 #include "core/tables/join.h"
-#include "core/with_type.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/tables.h"
 

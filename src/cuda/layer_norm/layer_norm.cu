@@ -1,6 +1,6 @@
 // Layer norm and RMS norm: a line by a warp or a block, which reads it once (infra/held.h). The
 // gradients of the weights go down the lines: a thread per element of a line and group of lines.
-#include "core/float_range.h"
+#include "core/formulas/float_range.h"
 #include "core/tables/layer_norm.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/held.h"

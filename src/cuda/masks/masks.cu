@@ -1,7 +1,7 @@
 // Indexing by masks: a block per kMaskBlock elements, which knows how many are true before it, and
 // finds for each of its own where it goes (cuda/infra/prefix.h).
+#include "core/dtypes/with_type.h"
 #include "core/tables/masks.h"
-#include "core/with_type.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/prefix.h"
 #include "cuda/infra/scratch.h"

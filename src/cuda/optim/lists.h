@@ -22,7 +22,7 @@ __device__ T clamp(T x, T low, T high) {
 __device__ bool any(bool mask) { return mask; }
 TT_HOST_DEVICE void tell(float* found) { *found = 1; }  // steps are of both sides
 
-#include "core/optim_steps.h"
+#include "core/formulas/optim_steps.h"
 
 // Elements of a thread: the search for the array is theirs together.
 constexpr int kEach = 8;

@@ -5,8 +5,8 @@
 // adding to x.
 #include <vector>
 
+#include "core/formulas/wrapping.h"
 #include "core/tables/pool.h"
-#include "core/wrapping.h"
 #include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"

@@ -2,7 +2,7 @@
 //
 // In samplers.cu are the draws themselves. What is missing there (shuffles, categories, draws by
 // rejection) the CPU draws, and the device gets a copy (core/api/random.h).
-#include "core/gamma.h"
+#include "core/formulas/gamma.h"
 #include "core/tables/random.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"

@@ -3,9 +3,9 @@
 // A grid has as many threads as there are elements, up to kMostThreads. Each call of philox gives a
 // thread four words: for its element, and for those that are one, two and three grids further. So a
 // draw depends on where the element lies, not on how many threads run at a time.
-#include "core/draw_range.h"
+#include "core/dtypes/draw_range.h"
+#include "core/dtypes/with_type.h"
 #include "core/tables/random.h"
-#include "core/with_type.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/philox.h"
 #include "cuda/infra/positions.h"

@@ -1,6 +1,6 @@
 // The time steps of RNN, LSTM and GRU. A step is two kinds of launches, one after the other, for it
 // needs all units of the step before: the products with the state's weights (matmul's tiles), and a
-// thread per unit of each row (core/recurrent_cells.h).
+// thread per unit of each row (core/formulas/recurrent_cells.h).
 #include "core/tables/matmul.h"
 #include "core/tables/recurrent.h"
 #include "cuda/elementwise/math.h"
@@ -10,7 +10,7 @@
 namespace tt::cuda {
 namespace {
 
-#include "core/recurrent_cells.h"
+#include "core/formulas/recurrent_cells.h"
 
 // The thread's unit.
 template <class T>

@@ -1,5 +1,5 @@
 // Where the largest or smallest element of a line stands, logsumexp and the variance of a line.
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
 #include "core/tables/reduce.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/fold.h"

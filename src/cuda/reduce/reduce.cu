@@ -1,5 +1,5 @@
 // The reductions of ops.def.
-#include "core/dtype_sets.h"
+#include "core/dtypes/dtype_sets.h"
 #include "core/tables/reduce.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/fold.h"
@@ -8,7 +8,7 @@
 namespace tt::cuda {
 namespace {
 
-#include "core/functors.h"
+#include "core/formulas/functors.h"
 
 // F over elements that are converted to Type; bools are 0 and 1 there.
 template <class F, class Type, class R>

@@ -1,9 +1,9 @@
 // Resampling: a linear map of each dim, one after another. A thread per element of y, which sums
 // what it sees along W, and for each of those along D and H; where windows are long, a block per
 // element, whose threads share them out.
-#include "core/int_math.h"
+#include "core/formulas/int_math.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/resample.h"
-#include "core/wrapping.h"
 #include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"

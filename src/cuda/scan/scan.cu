@@ -4,8 +4,8 @@
 // with those 1, 2, 4, ... threads before them (Hillis and Steele, 1986). Of a line of several
 // chunks, the states of whole chunks are found first, and scanned in turn: so x is read twice, and
 // the order of combinations follows from the shape alone.
+#include "core/dtypes/with_type.h"
 #include "core/tables/scan.h"
-#include "core/with_type.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/block.h"
 #include "cuda/infra/elements.h"
@@ -15,7 +15,7 @@
 namespace tt::cuda {
 namespace {
 
-#include "core/functors.h"
+#include "core/formulas/functors.h"
 
 // A line has `size` elements; `at` is a place in the results, and `before` that of the element
 // that the scan saw before.

@@ -1,14 +1,14 @@
 // Elements as keys, and the sorting of those: what the kernels that sort, search and find elements
 // that occur again share.
 //
-// An item is a key (core/keys.h) and the element's position: no two items are equal, so every way
-// to sort them gives what a stable sort would.
+// An item is a key (core/formulas/keys.h) and the element's position: no two items are equal, so
+// every way to sort them gives what a stable sort would.
 //
 // Merge sort by ranks: of two neighbouring runs that are sorted, an item's place in the merged run
 // is its place in its own plus the number of items of the other that are smaller, which a binary
 // search tells. So each pass has a thread per item, and none waits for another.
 #pragma once
-#include "core/keys.h"
+#include "core/formulas/keys.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/scratch.h"

@@ -1,7 +1,7 @@
 // Products of vectors along a dim: a thread per vector of three elements.
+#include "core/dtypes/with_type.h"
+#include "core/formulas/wrapping.h"
 #include "core/tables/vectors.h"
-#include "core/with_type.h"
-#include "core/wrapping.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/tables.h"

@@ -1,7 +1,7 @@
 """RefArray's reading and writing by tensors of indices. `x` is always a RefArray.
 
 All find the places of the chosen elements first, as a list; then one copy moves them. The twin of
-src/core/api/gather.cpp, masks.cpp, arrange.cpp, brackets.cpp and join.cpp.
+src/core/api/index/gather.cpp, masks.cpp, arrange.cpp, brackets.cpp and join.cpp.
 """
 
 from __future__ import annotations

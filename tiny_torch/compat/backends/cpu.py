@@ -37,7 +37,7 @@ class override(Scope):
     """Puts a kernel from a shared object in the place of ours, until `remove` or the ``with`` ends.
 
     `library`: the path of an object whose source says ``TT_OVERRIDE(Table, name, function)``, as
-    src/core/override.h explains; `dtype`: of the kernel, where there is one for each. The kernel
+    src/core/devices/override.h explains; `dtype`: of the kernel, where there is one for each. The kernel
     must be right: it runs in this process, on memory that it is handed. A library that says
     ``TT_REPLACED(Type, name)`` is told which kernel it replaces, to hand calls over to it.
 

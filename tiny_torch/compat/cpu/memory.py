@@ -3,7 +3,7 @@
 PyTorch counts no memory of the CPU; the names and keys are those of `torch.cuda.memory`. Freed
 blocks stay with the process, for the next request: `memory_allocated` counts what tensors have,
 `memory_reserved` what the allocator has. Memory that NumPy, DLPack or a file lends is not counted.
-How the allocator works: `src/core/allocator.h`.
+How the allocator works: `src/core/memory/allocator.h`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,292 @@
+#include "core/api/nn/recurrent.h"
+
+#include "core/api/cast.h"
+#include "core/api/creation.h"
+#include "core/api/elementwise.h"
+#include "core/api/matmul.h"
+#include "core/api/reduce.h"
+#include "core/devices/gil.h"
+#include "core/devices/launch.h"
+#include "core/devices/threads.h"
+#include "core/tables/matmul.h"
+#include "core/tables/recurrent.h"
+
+namespace tt {
+
+namespace {
+
+constexpr int64_t kGates[kRecurrents] = {1, 1, 4, 3};
+
+struct Layer {
+  Recurrent kind;
+  DType dtype;
+  int64_t rows, inputs, hidden, gates, batch;
+  bool reverse;
+  const Device* device;
+  std::vector<int64_t> sizes, starts;  // of the steps: rows, and rows before them
+
+  int64_t steps() const { return static_cast<int64_t>(sizes.size()); }
+  // The i-th step to be taken, and the rows whose sequence the step before it saw, too.
+  int64_t step(int64_t i) const { return reverse ? steps() - 1 - i : i; }
+  int64_t joint(int64_t i) const {
+    return i == 0 ? 0 : std::min(sizes[step(i)], sizes[step(i - 1)]);
+  }
+  NDArray empty(const Dims& shape) const { return NDArray::empty(shape, dtype, *device); }
+  int typed() const { return dtype == DType::Float64; }
+};
+
+void check_shape(const char* name, const NDArray* array, const Dims& shape, DType dtype) {
+  if (!array) return;
+  if (array->dtype() != dtype)
+    throw RuntimeError("[recurrent] expected ", name, " of ", dtype, ", got ", array->dtype());
+  if (array->shape() != shape)
+    throw RuntimeError("[recurrent] expected ", name, " of shape ", shape, ", got ",
+                       array->shape());
+}
+
+Layer checked(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes, const NDArray& h0,
+              const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh, bool reverse) {
+  if (kind < 0 || kind >= kRecurrents) throw ValueError("[recurrent] no kind ", kind);
+  if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
+    throw NotImplementedError("[recurrent] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
+  if (x.ndim() != 2 || h0.ndim() != 2)
+    throw RuntimeError("[recurrent] expected x and h0 of 2 dims, got ", x.shape(), " and ",
+                       h0.shape());
+  Layer l;
+  l.kind = static_cast<Recurrent>(kind);
+  l.dtype = x.dtype();
+  l.rows = x.shape()[0];
+  l.inputs = x.shape()[1];
+  l.hidden = h0.shape()[1];
+  l.gates = kGates[kind];
+  l.batch = h0.shape()[0];
+  l.reverse = reverse;
+  l.device = &x.device();
+  int64_t start = 0;
+  l.sizes = sizes;
+  for (int64_t t = 0; t < l.steps(); ++t) {
+    const int64_t size = sizes[t];
+    if (size < 0 || size > (t == 0 ? l.batch : sizes[t - 1]))
+      throw RuntimeError("[recurrent] sizes must not grow, nor exceed the batch of ", l.batch);
+    l.starts.push_back(start);
+    start += size;
+  }
+  if (start != l.rows)
+    throw RuntimeError("[recurrent] sizes add up to ", start, ", x has ", l.rows, " rows");
+  check_shape("h0", &h0, {l.batch, l.hidden}, l.dtype);
+  check_shape("c0", c0, {l.batch, l.hidden}, l.dtype);
+  check_shape("w_ih", &w_ih, {l.gates * l.hidden, l.inputs}, l.dtype);
+  check_shape("w_hh", &w_hh, {l.gates * l.hidden, l.hidden}, l.dtype);
+  if ((c0 != nullptr) != (l.kind == Recurrent::Lstm))
+    throw RuntimeError("[recurrent] an LSTM has c0, the others have not");
+  return l;
+}
+
+// Where row `row` of a contiguous matrix begins; null for no matrix.
+char* row_of(const NDArray* array, int64_t row) {
+  if (!array) return nullptr;
+  return array->data() + row * array->shape()[1] * static_cast<int64_t>(itemsize(array->dtype()));
+}
+
+// Steps for which packing the weights pays, if they have several rows.
+constexpr int64_t kWorthPacking = 4;
+
+// Takes all steps: in one call that also makes the products, or where they are few in one call per
+// phase, after products that read the weights, (k, groups * hidden), where they lie.
+void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& weight,
+         const std::vector<RecurrentPhase>& phases, bool accumulate, const NDArray* bias) {
+  const int64_t k = weight.shape()[0], n = weight.shape()[1];
+  RecurrentSequence all{};
+  all.phases = phases.data();
+  all.count = static_cast<int64_t>(phases.size());
+  all.k = k;
+  all.hidden = l.hidden;
+  all.groups = n / std::max<int64_t>(l.hidden, 1);
+  all.weight_row = weight.strides()[0];
+  all.weight_col = weight.strides()[1];
+  all.accumulate = accumulate;
+  all.bias = data_of(bias);
+  const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
+  if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps()) {
+    all.weight = weight.data();
+    return Launch(*l.device)(kernel[l.typed()], all);
+  }
+  const MatmulKernel multiply = l.device->backend->matmul->product[static_cast<int>(l.dtype)];
+  all.count = 1;
+  for (const RecurrentPhase& phase : phases) {
+    check_interrupt();
+    for (const RecurrentProduct& p : phase.products) {
+      if (p.rows == 0 || n == 0) continue;
+      Launch (*l.device)(
+          multiply,
+          MatmulArgs{
+              p.rows,         n, k, p.a, weight.data(), p.c,     k,       1,       all.weight_row,
+              all.weight_col, n, 1, 0,   nullptr,       nullptr, nullptr, nullptr, accumulate,
+              all.bias,       1});
+    }
+    all.phases = &phase;
+    Launch (*l.device)(kernel[l.typed()], all);
+  }
+}
+
+// What each row's sequence had in `steps` (rows, hidden) one step before; `first` before all. Steps
+// whose rows follow each other in both are one copy: where all have as many, there is but one.
+NDArray step_before(const Layer& l, const NDArray& first, const NDArray& steps) {
+  NDArray before = l.empty({l.rows, l.hidden});
+  const auto copy = [&](int64_t to, const NDArray& source, int64_t from, int64_t rows) {
+    if (rows == 0) return;
+    const size_t bytes = rows * l.hidden * itemsize(l.dtype);
+    l.device->copy(row_of(&before, to), row_of(&source, from), bytes);
+  };
+  int64_t to = 0, from = 0, rows = 0;  // what has been found, and is to be copied
+  for (int64_t t = 0; t < l.steps(); ++t) {
+    const int64_t last = l.reverse ? t + 1 : t - 1, start = l.starts[t];
+    const bool is_first = last < 0 || last == l.steps();
+    const int64_t joint = is_first ? 0 : std::min(l.sizes[t], l.sizes[last]);
+    copy(start + joint, first, joint, l.sizes[t] - joint);
+    if (joint == 0) continue;
+    if (to + rows != start || from + rows != l.starts[last]) {
+      copy(to, steps, from, rows);
+      to = start, from = l.starts[last], rows = 0;
+    }
+    rows += joint;
+  }
+  copy(to, steps, from, rows);
+  return before;
+}
+
+// A contiguous copy, or zeros.
+NDArray own(const NDArray* x, const Layer& l) {
+  const Dims shape = {l.batch, l.hidden};
+  if (!x) return full(shape, Scalar::of_int(0), l.dtype, *l.device);
+  NDArray copy = l.empty(shape);
+  copy_into(copy, x);
+  return copy;
+}
+
+NDArray transposed(const NDArray& x) { return x.transpose(0, 1); }
+
+}  // namespace
+
+std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
+                                       const std::vector<int64_t>& sizes, const NDArray& h0,
+                                       const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                                       const NDArray* b_ih, const NDArray* b_hh, bool reverse) {
+  const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
+  check_shape("b_ih", b_ih, {l.gates * l.hidden}, l.dtype);
+  check_shape("b_hh", b_hh, {l.gates * l.hidden}, l.dtype);
+  const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
+  // Only GRU tells the two biases apart.
+  const std::optional<NDArray> both =
+      b_ih && b_hh && !gru ? std::optional(binary(Binary::add, b_ih, b_hh)) : std::nullopt;
+  NDArray gates = matmul(x, transposed(w_ih), both ? &*both : b_ih ? b_ih : gru ? nullptr : b_hh);
+  NDArray y = l.empty({l.rows, l.hidden});
+  NDArray h = own(&h0, l);
+  std::optional<NDArray> c, cells, candidates, recurrent;
+  if (lstm) {
+    c = own(c0, l);
+    cells = l.empty({l.rows, l.hidden});
+  }
+  if (gru) {
+    recurrent = l.empty({l.batch, 3 * l.hidden});
+    candidates = l.empty({l.rows, l.hidden});
+  }
+  const NDArray first = contiguous(h0);
+  const std::optional<NDArray> bias = prepared(gru ? b_hh : nullptr, l.dtype);
+  std::vector<RecurrentPhase> phases(l.steps());
+  for (int64_t i = 0; i < l.steps(); ++i) {
+    const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t], joint = l.joint(i);
+    // The state that products read is the output of the step before, of new sequences the first.
+    const auto product = [&](int64_t row, int64_t rows, const char* before) {
+      return RecurrentProduct{rows, before,
+                              row_of(gru ? &*recurrent : &gates, gru ? row : start + row)};
+    };
+    if (joint) phases[i].products[0] = product(0, joint, row_of(&y, l.starts[l.step(i - 1)]));
+    phases[i].products[1] = product(joint, n - joint, row_of(&first, joint));
+    RecurrentStep& step = phases[i].step;
+    step.rows = n;
+    step.hidden = l.hidden;
+    step.gates = row_of(&gates, start);
+    step.recurrent = data_of(recurrent);
+    step.candidate = gru ? row_of(&*candidates, start) : nullptr;
+    step.state = h.data();
+    step.cell = data_of(c);
+    step.cells = lstm ? row_of(&*cells, start) : nullptr;
+    step.output = row_of(&y, start);
+  }
+  run(l, backend_of(x).recurrent->forward[kind], transposed(w_hh), phases, !gru,
+      bias ? &*bias : nullptr);
+  std::vector<NDArray> results{y, h};
+  if (lstm) results.push_back(*c);
+  if (lstm || gru) {
+    results.push_back(gates);
+    results.push_back(lstm ? *cells : *candidates);
+  }
+  return results;
+}
+
+std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
+                                        const std::vector<int64_t>& sizes, const NDArray& h0,
+                                        const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                                        bool biases, bool reverse, const NDArray* active,
+                                        bool overwrite, const std::vector<const NDArray*>& kept,
+                                        const std::vector<const NDArray*>& grads) {
+  const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
+  const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
+  const bool gated = lstm || gru;
+  if (kept.size() != size_t(1 + gated) || (active != nullptr) != gated ||
+      grads.size() != size_t(2 + lstm))
+    throw RuntimeError("[recurrent] expected ", 1 + gated, " saved arrays beside the gates, and ",
+                       2 + lstm, " gradients, got ", kept.size(), " and ", grads.size());
+  for (const NDArray* array : {kept.front(), kept.back(), gated ? active : kept.front()})
+    if (!array || !array->is_contiguous() || array->shape()[0] != l.rows)
+      throw RuntimeError("[recurrent] what was saved must be as forward made it");
+  check_shape("gates", active, {l.rows, l.gates * l.hidden}, l.dtype);
+  for (const NDArray* array : kept) check_shape("y or cells", array, {l.rows, l.hidden}, l.dtype);
+  check_shape("the gradient of y", grads[0], {l.rows, l.hidden}, l.dtype);
+  for (size_t k = 1; k < grads.size(); ++k)
+    check_shape("the gradient of the last state", grads[k], {l.batch, l.hidden}, l.dtype);
+
+  const NDArray h_before = step_before(l, contiguous(h0), *kept[0]);
+  const std::optional<NDArray> c_before =
+      lstm ? std::optional(step_before(l, contiguous(*c0), *kept[1])) : std::nullopt;
+  const std::optional<NDArray> grad_y = prepared(grads[0], l.dtype);
+  // Over what was saved, where that is given up: a step reads its gates before it writes them.
+  const NDArray gates = gated && overwrite ? *active : l.empty({l.rows, l.gates * l.hidden});
+  NDArray h = own(grads[1], l);
+  std::optional<NDArray> c, recurrent;
+  if (lstm) c = own(grads[2], l);
+  if (gru) recurrent = l.empty(gates.shape());
+  const NDArray& shared = gru ? *recurrent : gates;  // the gradient of the state's share
+  std::vector<RecurrentPhase> phases(l.steps() + 1);
+  for (int64_t i = 0; i < l.steps(); ++i) {
+    RecurrentPhase *phase = &phases[l.steps() - 1 - i], *next = phase + 1;
+    const int64_t t = l.step(i), start = l.starts[t];
+    RecurrentStep& step = phase->step;
+    step.rows = l.sizes[t];
+    step.hidden = l.hidden;
+    step.gates = row_of(&gates, start);
+    step.activations = row_of(active, start);
+    step.recurrent = gru ? row_of(&*recurrent, start) : nullptr;
+    step.candidate = gru ? row_of(kept[1], start) : nullptr;
+    step.state = h.data();
+    step.cell = data_of(c);
+    step.cells = lstm ? row_of(kept[1], start) : nullptr;
+    step.before = row_of(lstm ? &*c_before : gru ? &h_before : kept[0], start);
+    step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
+    next->products[0] = {step.rows, row_of(&shared, start), h.data()};
+  }
+  run(l, backend_of(x).recurrent->backward[kind], w_hh, phases, gru, nullptr);
+  std::vector<NDArray> results{matmul(gates, w_ih), h};
+  if (lstm) results.push_back(*c);
+  results.push_back(matmul(transposed(gates), x));
+  results.push_back(matmul(transposed(shared), h_before));
+  if (biases) {
+    results.push_back(reduce(Reduce::sum, gates, Dims{0}, false));
+    results.push_back(gru ? reduce(Reduce::sum, shared, Dims{0}, false) : results.back());
+  }
+  return results;
+}
+
+}  // namespace tt

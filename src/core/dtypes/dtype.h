@@ -1,0 +1,139 @@
+// Element types, and the Scalar that a Python number becomes.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ostream>
+#include <type_traits>
+
+#include "core/dtypes/half.h"
+
+namespace tt {
+
+// X(name, C++ type, text, category). The order is that of the tables. Kernels that compute never
+// see the half types: blocks of them are converted to float and back (cpu/infra/run.cpp).
+#define TT_FOR_EACH_DTYPE(X)               \
+  X(Bool, bool, "bool", Bool)              \
+  X(UInt8, uint8_t, "uint8", Int)          \
+  X(Int8, int8_t, "int8", Int)             \
+  X(Int16, int16_t, "int16", Int)          \
+  X(Int32, int32_t, "int32", Int)          \
+  X(Int64, int64_t, "int64", Int)          \
+  X(Float16, Half, "float16", Float)       \
+  X(BFloat16, BFloat16, "bfloat16", Float) \
+  X(Float32, float, "float32", Float)      \
+  X(Float64, double, "float64", Float)
+
+enum class DType : uint8_t {
+#define X(name, type, text, category) name,
+  TT_FOR_EACH_DTYPE(X)
+#undef X
+};
+
+// Promotion compares categories before sizes.
+enum class Category : uint8_t { Bool, Int, Float };
+
+#define X(...) +1
+constexpr int kDTypes = TT_FOR_EACH_DTYPE(X);
+#undef X
+
+struct TypeFacts {
+  size_t size;
+  Category category;
+  const char* name;
+};
+// Not an array: kernels of a GPU ask, too, and nvcc makes of an array that only the host has a
+// trap.
+constexpr TypeFacts facts_of(DType dtype) {
+  switch (dtype) {
+#define X(name, type, text, category) \
+  case DType::name:                   \
+    return {sizeof(type), Category::category, text};
+    TT_FOR_EACH_DTYPE(X)
+#undef X
+  }
+  return {};
+}
+
+constexpr size_t itemsize(DType dtype) { return facts_of(dtype).size; }
+constexpr Category category(DType dtype) { return facts_of(dtype).category; }
+constexpr const char* name(DType dtype) { return facts_of(dtype).name; }
+
+constexpr bool is_floating(DType dtype) { return category(dtype) == Category::Float; }
+
+// The half types: stored in 16 bits, computed in float32.
+constexpr bool is_half(DType dtype) { return is_floating(dtype) && itemsize(dtype) == 2; }
+constexpr DType computed_in(DType dtype) { return is_half(dtype) ? DType::Float32 : dtype; }
+
+template <class T>
+constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+constexpr bool is_float_type = std::is_floating_point_v<T> || is_half_type<T>;
+
+inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
+
+template <class T>
+constexpr DType dtype_of();
+#define X(name, type, text, category) \
+  template <>                         \
+  constexpr DType dtype_of<type>() {  \
+    return DType::name;               \
+  }
+TT_FOR_EACH_DTYPE(X)
+#undef X
+
+// A Python bool, int or float. It ranks below every array in promotion and is never boxed as one.
+struct Scalar {
+  Category kind;
+  union {
+    int64_t i;  // Bool (0 or 1) and Int
+    double d;   // Float
+  };
+  bool wide = false;  // an Int from 2^63 to 2^64 - 1, whose bits i holds
+
+  static Scalar of_bool(bool value) { return Scalar{Category::Bool, {int64_t{value}}}; }
+  static Scalar of_int(int64_t value) { return Scalar{Category::Int, {value}}; }
+  static Scalar of_wide(uint64_t value) {
+    return Scalar{Category::Int, {static_cast<int64_t>(value)}, true};
+  }
+  static Scalar of_double(double value) {
+    Scalar scalar{Category::Float, {0}};
+    scalar.d = value;
+    return scalar;
+  }
+
+  // Integer to integer wraps around; a float goes to bool by truth.
+  template <class T>
+  T to() const {
+    if constexpr (is_half_type<T>) return T(to<float>());
+    if (kind == Category::Float) return static_cast<T>(d);
+    if (wide && std::is_floating_point_v<T>) return static_cast<T>(static_cast<uint64_t>(i));
+    return static_cast<T>(i);
+  }
+  void write(DType dtype, void* to_address) const;
+};
+
+template <>
+inline bool Scalar::to<bool>() const {
+  return kind == Category::Float ? d != 0 : i != 0;
+}
+
+inline void Scalar::write(DType dtype, void* to_address) const {
+  switch (dtype) {
+#define X(name, type, text, category)             \
+  case DType::name:                               \
+    *static_cast<type*>(to_address) = to<type>(); \
+    break;
+    TT_FOR_EACH_DTYPE(X)
+#undef X
+  }
+}
+
+inline std::ostream& operator<<(std::ostream& out, const Scalar& scalar) {
+  if (scalar.kind == Category::Float) return out << scalar.d;
+  if (scalar.wide) return out << static_cast<uint64_t>(scalar.i);
+  if (scalar.kind == Category::Bool) return out << (scalar.i != 0);
+  return out << scalar.i;
+}
+
+}  // namespace tt
