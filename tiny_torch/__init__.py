@@ -46,12 +46,12 @@ from tiny_torch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tiny_torch.base import devices, dtypes, layouts, return_types, version
+from tiny_torch.base import devices, dtypes, layouts, return_types, switches, version
 from tiny_torch.base.devices import device
 from tiny_torch.base.size import Size
 from tiny_torch.base.version import __version__
-from tiny_torch.compat import switches, tensor_types
 from tiny_torch.functions import methods
+from tiny_torch.functions.creation import tensor_types
 from tiny_torch.functions.random import generator as random
 from tiny_torch.functions.random.generator import Generator
 from tiny_torch.tensor import Tensor

@@ -80,7 +80,7 @@ PATHS = [
     ("nn.modules.sparse", "nn", "Embedding EmbeddingBag"),
     ("nn.modules.upsampling", "nn", "Upsample UpsamplingBilinear2d UpsamplingNearest2d"),
     ("storage", "serialization", "_load_from_bytes"),
-    ("utils", "utils.explaining", "explain"),
+    ("utils", "tools.explaining", "explain"),
     ("utils", "utils.seeding", "seed_everything"),
     ("torch_version", "version", "TorchVersion __version__"),
 ]
