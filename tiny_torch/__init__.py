@@ -32,6 +32,7 @@ except ImportError:
 
 from tiny_torch import autograd
 from tiny_torch._core import (
+    OutOfMemoryError,
     dtype,
     get_default_dtype,
     get_num_threads,
@@ -46,12 +47,12 @@ from tiny_torch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tiny_torch.base import devices, dtypes, layouts, return_types, version
+from tiny_torch.base import devices, dtypes, layouts, return_types, switches, version
 from tiny_torch.base.devices import device
 from tiny_torch.base.size import Size
 from tiny_torch.base.version import __version__
-from tiny_torch.compat import switches, tensor_types
 from tiny_torch.functions import methods
+from tiny_torch.functions.creation import tensor_types
 from tiny_torch.functions.random import generator as random
 from tiny_torch.functions.random.generator import Generator
 from tiny_torch.tensor import Tensor
@@ -59,7 +60,8 @@ from tiny_torch.tensor import Tensor
 newaxis = None
 
 if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when it is asked for
-    from tiny_torch import distributions, export, func
+    from tiny_torch import cuda, distributions, export, func
+    from tiny_torch.amp import GradScaler
     from tiny_torch.compat import backends, cpu
     from tiny_torch.compat.standins import (
         _dynamo,
@@ -72,9 +74,13 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
         types,
     )
     from tiny_torch.compat.standins.compiler import compile
-    from tiny_torch.exchange import safetensors
+    from tiny_torch.cuda import accelerator
+    from tiny_torch.exchange import safetensors, serialization
+    from tiny_torch.exchange.serialization import load, save
     from tiny_torch.export import onnx
     from tiny_torch.func import vmap
+    from tiny_torch.functions import torch_linalg as linalg
+    from tiny_torch.functions import torch_special as special
     from tiny_torch.functions._published import *
     from tiny_torch.tools import profiler
     from tiny_torch.utils import testing
@@ -107,21 +113,16 @@ def as_torch() -> Any:
 
 
 # These build on the names above.
-from tiny_torch import amp, cuda, nn, optim, utils
-from tiny_torch.amp import GradScaler, autocast
+from tiny_torch import amp, nn, optim, utils
+from tiny_torch.amp import autocast
 from tiny_torch.amp import state as _autocast_state
 from tiny_torch.compat import absent, paths, twins
-from tiny_torch.cuda import OutOfMemoryError, accelerator
-from tiny_torch.cuda import amp as _cuda_amp  # so that torch.cuda.amp is there
-from tiny_torch.exchange import serialization
-from tiny_torch.exchange.serialization import load, save
-from tiny_torch.functions import torch_linalg as linalg
-from tiny_torch.functions import torch_special as special
+from tiny_torch.exchange import plain
 from tiny_torch.utils import multiprocessing
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
 globals().update(methods.publish(__name__, _autocast_state.FUNCTIONS))
-methods.attach(serialization.METHODS)
+methods.attach(plain.METHODS)
 __path__.append(str(paths.STANDINS))
 paths.install()
 absent.install()

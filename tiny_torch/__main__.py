@@ -34,7 +34,7 @@ COMMANDS = {
         "script.py",
         "an HTML page of its time and memory",
     ),
-    "explain": ("utils.explaining.command", "FILE:LINE", "the way of its ops, down to the kernels"),
+    "explain": ("tools.explaining.command", "FILE:LINE", "the way of its ops, down to the kernels"),
     "apps": ("tools.apps", "[NAME args…]", "lists the example trainings, or runs one"),
     "homework": ("homework.command", "list | …", "tasks, and the check of what you wrote"),
     "to-c": ("export.command", "FILE …", "a saved model as one file of C"),

@@ -226,7 +226,7 @@ def test_functions_of_torch_have_their_own_arguments(torch):
 
 # Overloads that ours do not take, as patterns of "name overload", with the reason.
 OTHER = {
-    r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "an old order, which compat/outdated.py takes",
+    r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "an old order, which outdated.py takes",
     r"torch\.is_(tensor|storage) python": "takes it by position only, in PyTorch, too",
     r"torch\.(Tensor\.)?subtract_? Scalar": "alpha by position is not in its documentation",
     r"torch\.(mul|select) (left_t|right_|t)": "of TorchScript's lists",

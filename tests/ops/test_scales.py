@@ -215,6 +215,19 @@ def test_sums_that_overflow_on_the_way(dtype, device):
     assert torch.full((3000,), 100.0, device=device).to(getattr(torch, dtype)).nanmean() == 100
 
 
+AVERAGES = [
+    "F.cross_entropy(x, t, label_smoothing=0.1)", "F.cross_entropy(x, t, w[0], label_smoothing=.1)",
+    "F.l1_loss(x / 2, y / 2, weight=w)", "F.mse_loss(x / C**0.5 / 2, y / C**0.5 / 2, weight=w)",
+    "F.multi_margin_loss(x, t)", "F.multi_margin_loss(x / 2, t, weight=w[0])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", AVERAGES)
+def test_averages_of_what_has_no_sum(expression):
+    check(expression, "float32", "cpu", 38)
+    check_gradients(expression, "float32", "cpu", 38)
+
+
 def eps_of(x):
     return torch.finfo(x.dtype).eps
 

@@ -12,8 +12,8 @@ from tiny_torch import nn
 from tiny_torch.autograd.record import ORDINARY
 from tiny_torch.base.modes import modes
 from tiny_torch.nn import functional as F
+from tiny_torch.tools.explaining import steps
 from tiny_torch.utils import explain
-from tiny_torch.utils.explaining import steps
 
 SRC = Path(__file__).parents[2] / "src"
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tiny_torch.utils.explaining.lines import extent
+from tiny_torch.tools.explaining.lines import extent
 
 SCRIPT = """\
 import sys

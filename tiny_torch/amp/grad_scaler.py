@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.nn.utils.clip_grad import scale_in_one_call
+from tiny_torch.functions.foreach import scale_in_one_call
 from tiny_torch.tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -87,3 +88,6 @@ class Thread(threading.local):
 
 
 thread = Thread()
+
+# What other rooms have to say before a step: each is called with the optimizer.
+checks_of_steps: list[Callable[[Any], None]] = []

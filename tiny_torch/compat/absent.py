@@ -48,6 +48,7 @@ OUTSIDE = {
 }  # fmt: skip
 
 
+ASKED = {module for module, _ in paths.WHERE}
 OF_TORCHVISION = ("datasets", "models", "transforms")
 
 
@@ -162,11 +163,16 @@ def is_public(module: str) -> bool:
     return module.split(".")[0] == "tiny_torch" and "._" not in module and ".ops" not in module
 
 
+def is_asked(module: str) -> bool:
+    """True if a module says what is missing: private ones, such as torch._tensor, among them."""
+    return is_public(module) or module in ASKED
+
+
 class Finder(MetaPathFinder):
     """Lets the public modules that are loaded later, too, say what is missing."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if not is_public(fullname):
+        if not is_asked(fullname):
             return None
         later = sys.meta_path[sys.meta_path.index(self) + 1 :]
         spec = next(filter(None, (f.find_spec(fullname, path, target) for f in later)), None)
@@ -186,7 +192,6 @@ def install() -> None:
     sys.meta_path.insert(0, Finder())
     for name in names_of_pytorch()["torch.Tensor"].difference(dir(Tensor), vars(_core.Unlisted)):
         setattr(_core.Unlisted, name, Absent(name))
-    asked = {module for module, _ in paths.WHERE}  # private ones, such as torch._tensor, among them
     for name, module in list(sys.modules.items()):
-        if is_public(name) or name in asked:
+        if is_asked(name):
             vars(module).setdefault("__getattr__", getattr_of(module))

@@ -17,8 +17,12 @@ from typing import Any
 
 STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
 ROOMS = {
-    "": "distributions export func",
-    "autograd": "profiler profiler_util",
+    "": "cuda distributions export func",
+    "autograd": "functional profiler profiler_util",
+    "cuda": "amp",
+    "nn": "attention common_types parallel",
+    "nn.utils": "parametrizations parametrize prune",
+    "optim": "lr_scheduler swa_utils",
     "utils": "_pytree checkpoint data deterministic hooks images memory monitor viz",
 }
 # Whole modules, with what is in them: PyTorch's path, and where it is here.
@@ -45,6 +49,8 @@ HOMES = {
 # (Path, where the names are, the names).
 PATHS = [
     ("", "compiler", "compile"),
+    ("", "amp.grad_scaler", "GradScaler"),
+    ("", "exchange.serialization", "load save"),
     ("", "func", "vmap"),
     ("_tensor", "", "Tensor"),
     ("_tensor", "exchange.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
@@ -60,6 +66,7 @@ PATHS = [
         "empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated "
         "memory_reserved memory_stats reset_accumulated_memory_stats reset_peak_memory_stats",
     ),
+    ("amp", "amp.grad_scaler", "GradScaler"),
     ("cpu.amp.autocast_mode", "cpu.amp", "autocast"),
     ("cpu.amp.grad_scaler", "cpu.amp", "GradScaler"),
     ("cuda.amp.autocast_mode", "cuda.amp", "autocast custom_bwd custom_fwd"),
@@ -71,6 +78,7 @@ PATHS = [
         "cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique "
         "unique_consecutive unravel_index",
     ),
+    ("nn", "nn.parallel", "DataParallel"),
     ("nn.modules.activation", "nn", "LogSoftmax MultiheadAttention Softmax Softmax2d Softmin"),
     ("nn.modules.channelshuffle", "nn", "ChannelShuffle"),
     ("nn.modules.fold", "nn", "Fold Unfold"),
@@ -79,8 +87,18 @@ PATHS = [
     ("nn.modules.rnn", "nn", "GRUCell LSTMCell RNNCell RNNCellBase"),
     ("nn.modules.sparse", "nn", "Embedding EmbeddingBag"),
     ("nn.modules.upsampling", "nn", "Upsample UpsamplingBilinear2d UpsamplingNearest2d"),
+    ("nn.utils", "nn.utils.convert_parameters", "parameters_to_vector vector_to_parameters"),
+    (
+        "nn.utils",
+        "nn.utils.fusion",
+        "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+    ),
+    ("nn.utils", "nn.utils.init", "skip_init"),
+    ("optim", "optim.adafactor", "Adafactor"),
+    ("optim", "optim.lbfgs", "LBFGS"),
+    ("optim", "optim.muon", "Muon"),
     ("storage", "serialization", "_load_from_bytes"),
-    ("utils", "utils.explaining", "explain"),
+    ("utils", "tools.explaining", "explain"),
     ("utils", "utils.seeding", "seed_everything"),
     ("torch_version", "version", "TorchVersion __version__"),
 ]
@@ -88,6 +106,12 @@ PATHS = [
 
 def full(path: str) -> str:
     return f"tiny_torch.{path}".rstrip(".")
+
+
+def is_file(path: str) -> bool:
+    """True if a module of ours, or a folder of them, stands at the path."""
+    place = Path(__file__).parents[1].joinpath(*path.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()
 
 
 def replace_start(name: str, table: dict[str, str]) -> str:
@@ -116,26 +140,43 @@ class Alias(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.name)
         self.spec = module.__spec__
+        vars(module).setdefault("__path__", [])  # names of PATHS may be below it
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # which the import of an alias has just replaced
 
 
+class Names(Loader):
+    """Loads a module that has nothing of its own: `find` answers for it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__doc__ = "Names at a path of PyTorch: compat/paths.py."
+
+
 class Finder(MetaPathFinder):
-    """Finds a module at PyTorch's path, and what is below it, by HOMES."""
+    """Finds a module at PyTorch's path, and what is below it, by HOMES and PATHS."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname in NAMES:
+            return ModuleSpec(fullname, Names())
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None
         return ModuleSpec(fullname, Alias(home))
 
 
+# The modules at those paths that are no file here.
+NAMES = {full(path) for path, _, _ in PATHS if path and path not in HOMES and not is_file(path)}
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
     **{("tiny_torch", path): (full(path), None) for path in HOMES},
+    **{
+        (parent, last): (name, None)
+        for name in NAMES
+        for parent, _, last in (name.rpartition("."),)
+    },
     **{
         (full(path), room): (full(f"{path}.{room}".lstrip(".")), None)
         for path, rooms in ROOMS.items()
@@ -165,11 +206,3 @@ def find(module: str, name: str) -> Any:
 def install() -> None:
     """Makes the modules at those paths that are no file here."""
     sys.meta_path.insert(0, Finder())
-    for path, _, _ in PATHS:
-        name = full(path)
-        if name not in sys.modules and name not in HOME:
-            module = ModuleType(name, "Names at a path of PyTorch: compat/paths.py.")
-            module.__spec__ = ModuleSpec(name, None)
-            parent, _, last = name.rpartition(".")
-            sys.modules[name] = module
-            setattr(importlib.import_module(parent), last, module)

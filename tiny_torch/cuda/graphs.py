@@ -13,6 +13,7 @@ import warnings
 from typing import Any, NoReturn
 
 from tiny_torch.base.devices import has_cuda
+from tiny_torch.base.modes import checks_of_steps
 from tiny_torch.cuda import _device, memory, streams
 
 MODES = "global", "thread_local", "relaxed"
@@ -203,3 +204,6 @@ def check_capture(optimizer: Any) -> None:
             "and you should set capturable=False.",
             stacklevel=3,
         )
+
+
+checks_of_steps.append(check_capture)

@@ -48,3 +48,6 @@ def _rebuild(
         tensor = tensor.to(device)
     tensor.__dict__.update(attributes)
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+METHODS = {"__reduce_ex__": reduce_tensor}

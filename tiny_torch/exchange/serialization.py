@@ -29,7 +29,6 @@ from tiny_torch.exchange import core
 from tiny_torch.exchange.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
 from tiny_torch.exchange.legacy import is_legacy, load_legacy
 from tiny_torch.exchange.pickler import pickler_of
-from tiny_torch.exchange.plain import reduce_tensor
 from tiny_torch.exchange.rebuild import Rebuilder, StoragesOfArchive
 from tiny_torch.exchange.trusting import unpickled
 from tiny_torch.exchange.unpickler import Unpickler
@@ -355,6 +354,3 @@ def _named_safe_globals() -> dict[str, Any]:
         else:
             named[entry[1]] = entry[0]
     return named
-
-
-METHODS = {"__reduce_ex__": reduce_tensor}

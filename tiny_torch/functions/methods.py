@@ -14,10 +14,15 @@ from tiny_torch import _core
 from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.base.docstrings import copy_as
-from tiny_torch.compat import refusals
-from tiny_torch.compat.outdated import outdated
-from tiny_torch.compat.refusals import NUMPY
-from tiny_torch.functions import aliases, comparisons, memory, operators, printing, storage
+from tiny_torch.functions import (
+    aliases,
+    comparisons,
+    memory,
+    operators,
+    printing,
+    refusals,
+    storage,
+)
 from tiny_torch.functions.creation import dlpack, from_data, legacy, ranges, windows
 from tiny_torch.functions.creation import fill as creation
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
@@ -33,9 +38,11 @@ from tiny_torch.functions.linalg import (
     vectors,
 )
 from tiny_torch.functions.nn import conv, dropout, pool, rectifiers, softmax
+from tiny_torch.functions.outdated import outdated
 from tiny_torch.functions.public import FUNCTIONS, METHODS
 from tiny_torch.functions.random import draws, samples
 from tiny_torch.functions.reduce import histogram, moments, norms, numeric, scan, sums
+from tiny_torch.functions.refusals import NUMPY
 from tiny_torch.functions.shape import arrange, blocks, join, parts, split, views
 from tiny_torch.tensor import Tensor
 
@@ -56,7 +63,7 @@ PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
         *("amp.state", "autograd.history", "autograd.hooks", "autograd.nodes", "base.devices"),
-        *("compat.switches", "functions.printing", "functions.storage"),
+        *("base.switches", "functions.printing", "functions.storage"),
     )
 }
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.

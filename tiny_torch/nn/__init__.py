@@ -1,20 +1,15 @@
 """`torch.nn`: modules, parameters, functions and initialisers."""
 
-from tiny_torch.nn import (
-    _uninitialized,
-    attention,
-    common_types,
-    functional,
-    init,
-    modules,
-    parallel,
-    parameter,
-    utils,
-)
+from typing import TYPE_CHECKING
+
+from tiny_torch.nn import _uninitialized, functional, init, modules, parameter, utils
 from tiny_torch.nn.modules import *
 from tiny_torch.nn.modules import __all__ as _layers
-from tiny_torch.nn.parallel import DataParallel
 from tiny_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
+    from tiny_torch.nn import attention, common_types, parallel
+    from tiny_torch.nn.parallel import DataParallel
 
 __all__ = [
     *_layers,

@@ -4,25 +4,29 @@
 and `adam.py`, read in this order, are the algorithms that most others vary.
 """
 
+from typing import TYPE_CHECKING
+
 from tiny_torch.base.docstrings import own_methods
-from tiny_torch.cuda.graphs import check_capture
-from tiny_torch.optim import _saving, lr_scheduler, swa_utils
+from tiny_torch.optim import _saving
 from tiny_torch.optim._foreach import ForeachOptimizer
 from tiny_torch.optim.adadelta import Adadelta
-from tiny_torch.optim.adafactor import Adafactor
 from tiny_torch.optim.adagrad import Adagrad
 from tiny_torch.optim.adam import Adam
 from tiny_torch.optim.adamax import Adamax
 from tiny_torch.optim.adamw import AdamW
 from tiny_torch.optim.asgd import ASGD
-from tiny_torch.optim.lbfgs import LBFGS
-from tiny_torch.optim.muon import Muon
 from tiny_torch.optim.nadam import NAdam
-from tiny_torch.optim.optimizer import Optimizer, checks_of_steps
+from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.optim.radam import RAdam
 from tiny_torch.optim.rmsprop import RMSprop
 from tiny_torch.optim.rprop import Rprop
 from tiny_torch.optim.sgd import SGD
+
+if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
+    from tiny_torch.optim import lr_scheduler, swa_utils
+    from tiny_torch.optim.adafactor import Adafactor
+    from tiny_torch.optim.lbfgs import LBFGS
+    from tiny_torch.optim.muon import Muon
 
 __all__ = [
     "ASGD",
@@ -44,6 +48,5 @@ __all__ = [
     "swa_utils",
 ]
 
-checks_of_steps.append(check_capture)
 for _class in ForeachOptimizer.__subclasses__():
     own_methods(_class, "step")

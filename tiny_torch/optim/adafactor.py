@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.autograd.grad_mode import enable_grad, no_grad
+from tiny_torch.base.docstrings import own_methods
 from tiny_torch.optim._foreach import check_at_least, new_number, number, scalar
-from tiny_torch.optim.optimizer import Group, Optimizer, Params
+from tiny_torch.optim._loop import LoopOptimizer
+from tiny_torch.optim.optimizer import Group, Params
 from tiny_torch.tensor import Tensor
 
 __all__ = ["Adafactor"]
 
 
-class Adafactor(Optimizer):
+class Adafactor(LoopOptimizer):
     """Adafactor: the memory of a matrix's second moments is a row and a column.
 
     `params`: parameters or groups. The step t keeps 1 - t**beta2_decay of the old moments. Its size
@@ -72,16 +72,6 @@ class Adafactor(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure` does."""
-        loss = None if closure is None else enable_grad()(closure)()
-        for group in self.param_groups:
-            for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, -param.grad if group["maximize"] else param.grad, group)
-        return loss
-
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self.state[param] or self._begin(param, group)
         state["step"] += 1
@@ -122,3 +112,6 @@ class Adafactor(Optimizer):
 def _rms(x: Any) -> float:
     """The root mean square of all elements; 0 for none, as nothing is scaled by it."""
     return x.norm().item() / max(x.numel(), 1) ** 0.5
+
+
+own_methods(Adafactor, "step")

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.autograd.grad_mode import enable_grad, no_grad
+from tiny_torch.base.docstrings import own_methods
 from tiny_torch.optim._foreach import check_at_least, number
-from tiny_torch.optim.optimizer import Group, Optimizer, Params
+from tiny_torch.optim._loop import LoopOptimizer
+from tiny_torch.optim.optimizer import Group, Params
 from tiny_torch.tensor import Tensor
 
 __all__ = ["Muon"]
@@ -19,7 +20,7 @@ RATES: dict[str, Callable[[int, int], float]] = {  # what lr is multiplied by, b
 }
 
 
-class Muon(Optimizer):
+class Muon(LoopOptimizer):
     """Muon: every singular value of a matrix's momentum is brought near 1, so all directions move.
 
     `params`: matrices, such as the weights of hidden layers, or groups of them; other parameters go
@@ -81,16 +82,6 @@ class Muon(Optimizer):
                         f"{param.size()}"
                     )
 
-    @no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure` does."""
-        loss = None if closure is None else enable_grad()(closure)()
-        for group in self.param_groups:
-            for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, param.grad, group)
-        return loss
-
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         if grad.dim() != 2:  # of a group that came later
             raise ValueError("Param gradient must be a 2D matrix")
@@ -129,3 +120,6 @@ def orthogonal(matrix: Any, coefficients: Sequence[float], steps: int, eps: floa
         gram = x @ x.T
         x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x.T if rows > columns else x
+
+
+own_methods(Muon, "step")

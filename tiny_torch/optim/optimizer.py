@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.base.modes import RECORDED, modes, module_of
+from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of
 from tiny_torch.tensor import Tensor
 
 if TYPE_CHECKING:  # what _saving.py attaches here and to Optimizer
@@ -47,10 +47,6 @@ required = _Required()
 # Hooks on the steps of all optimizers; PyTorch's names.
 _global_optimizer_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Any] = OrderedDict()
-
-
-# What rows above have to say before a step: each is called with the optimizer.
-checks_of_steps: list[Callable[[Optimizer], None]] = []
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:

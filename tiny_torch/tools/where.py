@@ -118,7 +118,7 @@ def sources_of(device: str) -> tuple[Path, ...]:
 
 def shared_sources() -> tuple[Path, ...]:
     """What the kernels of several devices are made of."""
-    return tuple([path for path in files("src/core", ".h") if path.parent.name == "core"])
+    return tuple([p for p in files("src/core", ".h") if not {"api", "tables"} & {*p.parts}])
 
 
 def find(pattern: str, paths: Iterable[Path]) -> Iterator[Found]:
@@ -137,7 +137,7 @@ def cpp(entry: str) -> Iterator[tuple[str, Found]]:
             yield from [("formula", x) for x in find(rf"^[\w<> ]* {word}\([\w<>]+ x", sources)][:1]
         expands = rf"^#define {kind}\("
         shared = [path.name for path, _, _ in find(rf"{expands}.* fill<", shared_sources())]
-        here = "|".join([expands, *[rf'^#include "core/{header}"' for header in shared]])
+        here = "|".join([expands, *[rf'^#include "core/(\w+/)?{header}"' for header in shared]])
         for device in DEVICES:
             yield from [(device, x) for x in find(here, sources_of(device))]
         return

@@ -7,6 +7,7 @@ That is who holds memory, how training goes, drawings of graphs, and an op's way
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
+    from tiny_torch.tools.explaining import explain as explain
     from tiny_torch.utils import _pytree as _pytree
     from tiny_torch.utils import checkpoint as checkpoint
     from tiny_torch.utils import data as data
@@ -16,5 +17,4 @@ if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
     from tiny_torch.utils import memory as memory
     from tiny_torch.utils import monitor as monitor
     from tiny_torch.utils import viz as viz
-    from tiny_torch.utils.explaining import explain as explain
     from tiny_torch.utils.seeding import seed_everything as seed_everything

@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tiny_torch.compat.switches import settings
+from tiny_torch.base.switches import settings
 
 
 class DeterministicModule(ModuleType):

@@ -1,5 +1,5 @@
 // Who is told of each kernel that is launched: nobody, unless a line is explained
-// (tiny_torch/utils/explaining). Then a launch costs one load more than without.
+// (tiny_torch/tools/explaining). Then a launch costs one load more than without.
 #pragma once
 #include <atomic>
 

@@ -59,15 +59,15 @@ struct ClassLoss {
   static void apply(const View& view, const Args& call, int64_t position) {
     const CrossEntropyArgs& a = call.args;
     auto peak = largest<T>(view);
+    const T share = static_cast<T>(a.smoothing / view.size);  // first: a sum may overflow
     typename View::Stat sums[1 + kSmooth];
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[1 + kSmooth]) {
       at.prefetch_next(0);
       terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
       if constexpr (kSmooth)
-        terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(0) - peak[at]);
+        terms[1] = at.load_class(numbers<T>(a.weight)) * share * (at.load(0) - peak[at]);
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
-    const T share = static_cast<T>(a.smoothing / view.size);
     for (int64_t k = 0; k < view.lines(); ++k) {
       const int64_t line = position + k;
       const Target<T> target(a, line);
@@ -77,7 +77,7 @@ struct ClassLoss {
         loss = target.weight * (log_sum.line(k) - x);
         mass = target.weight;
         if constexpr (kSmooth) {
-          loss += share * (log_sum.line(k) * call.weight_sum - sums[1].line(k));
+          loss += share * call.weight_sum * log_sum.line(k) - sums[1].line(k);
           mass += share * call.weight_sum;
         }
       }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch.base import switches
 from tiny_torch.base.devices import has_cuda
-from tiny_torch.compat import switches
 
 
 def is_built() -> bool:

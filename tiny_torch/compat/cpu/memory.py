@@ -12,6 +12,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.base.devices import device as Device
+from tiny_torch.utils.sizes import size_text
 
 ROWS = (("allocated", "Allocated memory"), ("reserved", "Reserved memory"))
 
@@ -125,15 +126,6 @@ def memory_summary(device: Any = None) -> str:
         rows += [line, f" {title:<21} |" + "|".join(f" {size_text(n):>11} " for n in kinds)]
     rows.append(rule)
     return "".join(f"|{row:<51}|\n" for row in rows)
-
-
-def size_text(count: float) -> str:
-    """Bytes in the unit that suits: "312 B", "4.0 MiB"."""
-    units = ["B", "KiB", "MiB", "GiB"]
-    while abs(count) >= 1024 and len(units) > 1:
-        count /= 1024
-        units.pop(0)
-    return f"{count:.0f} B" if units[0] == "B" else f"{count:.1f} {units[0]}"
 
 
 __all__ = [

@@ -16,7 +16,7 @@ from tiny_torch.base.devices import array_module, cuda_count, pinned
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.base.reference.layout import contiguous_strides
-from tiny_torch.compat.switches import settings
+from tiny_torch.base.switches import settings
 from tiny_torch.functions.public import METHODS, function, method
 from tiny_torch.tensor import Tensor, wrap
 

@@ -9,7 +9,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.base.devices import device, to_device
-from tiny_torch.compat.switches import settings
+from tiny_torch.base.switches import settings
 from tiny_torch.functions.creation.fill import as_sizes, fill_unset
 from tiny_torch.functions.creation.from_data import from_data, is_sequence, tensor
 from tiny_torch.functions.public import METHODS, method

@@ -17,8 +17,8 @@ from tiny_torch.base.layouts import (
     preserve_format,
     suggested_format,
 )
-from tiny_torch.compat.tensor_types import dtype_of_type
 from tiny_torch.functions.creation.fill import PYTHON_TYPES, as_dtype
+from tiny_torch.functions.creation.tensor_types import dtype_of_type
 from tiny_torch.functions.public import METHODS, function_and_method, method
 from tiny_torch.ops.elementwise.cast import Arranged, Clone, ToCopy, ToDevice, ToInteger
 from tiny_torch.tensor import Tensor

@@ -46,9 +46,9 @@ def batch_norm(
     try:
         return apply(NativeBatchNorm, input, weight, bias, mean, var, training, momentum, eps)
     except RuntimeError:
-        if running_mean is None:
-            input.size(1)  # raises IndexError
         if input.array.size:
+            if running_mean is None and training:
+                input.size(1)  # raises IndexError
             raise
         result = input.clone() if weight is None else input * weight[0]
         return result if bias is None else result + bias[0]  # PyTorch looks at no channel then

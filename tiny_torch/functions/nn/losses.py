@@ -63,8 +63,9 @@ def _reduce_weighted(
 ) -> Tensor:
     """The mean is over the weights, not over the elements."""
     _require_weight_shape(input, weight)
-    weighted = _of_pairs(op, name, input, target, "none") * weight
-    return weighted.sum() / weight.sum() if reduction == "mean" else reduced(weighted, reduction)
+    if reduction == "mean":
+        weight = weight / weight.mean()  # first: the losses may have no sum
+    return reduced(_of_pairs(op, name, input, target, "none") * weight, reduction)
 
 
 def _warn_of_shapes(input: Tensor, target: Tensor) -> None:

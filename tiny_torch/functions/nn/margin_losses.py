@@ -211,7 +211,7 @@ def multi_margin_loss(
         if weight.dtype != input.dtype:
             raise other_type(input.dtype, weight.dtype)
         margins = margins * weight[at]
-    loss = margins.scatter(1, at, 0.0).sum(1) / classes
+    loss = margins.scatter(1, at, 0.0).mean(1)
     return _of_rows(loss, target.ndim > 0, reduction)
 
 

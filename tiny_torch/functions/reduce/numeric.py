@@ -254,4 +254,6 @@ def cumulative_trapezoid(
     steps = samples("cumulative_trapezoid", y, x, dx, dim)
     dim %= max(y.ndim, 1)
     left, right = neighbours(y, dim)
-    return ((left + right) * (steps * 0.5)).cumsum(dim)
+    sums = left + right
+    areas = sums * (steps * 0.5) if isinstance(steps, float) else sums * steps * 0.5
+    return areas.cumsum(dim)

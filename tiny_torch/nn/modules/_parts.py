@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch.autograd.record import recordable
 from tiny_torch.base.docstrings import extend
-from tiny_torch.compat.refusals import refused_by_layer
+from tiny_torch.functions.refusals import refused_by_layer
 from tiny_torch.nn.modules import _global_hooks, module
 from tiny_torch.nn.modules._calling import Calling
 from tiny_torch.nn.modules._conversion import Conversion

@@ -16,6 +16,7 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
 from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.functions.foreach import in_one_call, scale_in_one_call
 from tiny_torch.tensor import Tensor, wrap
 
 __all__ = [
@@ -181,7 +182,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     """
     value = float(clip_value)
     grads = _grads("clip_grad_value_", parameters)
-    for grad in _in_one_call(_core.foreach_clamp, grads, foreach, -value, value):
+    for grad in in_one_call(_core.foreach_clamp, grads, foreach, -value, value):
         grad.clamp_(min=-value, max=value)
 
 
@@ -196,28 +197,3 @@ def _listed(function: str, argument: str, tensors: Tensors) -> list[Any]:
 def _grads(function: str, parameters: Tensors) -> list[Any]:
     listed = _listed(function, "parameters", parameters)
     return [parameter.grad for parameter in listed if parameter.grad is not None]
-
-
-def scale_in_one_call(
-    grads: list[Any], factor: Tensor, found: Tensor | None = None, foreach: bool | None = None
-) -> list[Any]:
-    """Multiply gradients by a 0-d tensor of their device, without waiting for it.
-
-    `found`, a float32, becomes 1 where one is inf or NaN. Returns those left to the caller.
-    """
-    if (
-        not grads
-        or grads[0].device != factor.device
-        or type(factor.array) is not _core.NDArray
-        or factor.dtype not in (torch.float32, torch.float64)
-    ):
-        return grads
-    flag = None if found is None else found.array
-    return _in_one_call(_core.foreach_scale, grads, foreach, factor.array, flag)
-
-
-def _in_one_call(call: Any, grads: list[Any], foreach: bool | None, *numbers: Any) -> list[Any]:
-    """Change the gradients by one C++ call; returns those that it leaves to the caller."""
-    if foreach is False or any(type(grad.array) is not _core.NDArray for grad in grads):
-        return grads
-    return [grads[i] for i in call([grad.array for grad in grads], *numbers)]

@@ -22,16 +22,10 @@ from tiny_torch.nn.utils.pruning_methods import (
     RandomUnstructured,
     hooks_of,
 )
+from tiny_torch.nn.utils.pruning_methods import __all__ as _methods
 
 __all__ = [
-    "BasePruningMethod",
-    "CustomFromMask",
-    "Identity",
-    "L1Unstructured",
-    "LnStructured",
-    "PruningContainer",
-    "RandomStructured",
-    "RandomUnstructured",
+    *_methods,
     "custom_from_mask",
     "global_unstructured",
     "identity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tiny_torch.compat.cpu.memory import size_text
+from tiny_torch.utils.sizes import size_text
 
 
 class Site(NamedTuple):

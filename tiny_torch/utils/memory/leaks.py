@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.memory.blocks import Block, Site, describe
 from tiny_torch.utils.memory.chains import Chain
 from tiny_torch.utils.memory.holders import Holders
+from tiny_torch.utils.sizes import size_text
 
 STEPS = 3  # so many steps in turn must each leave something: buffers and caches are made once
 

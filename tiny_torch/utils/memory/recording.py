@@ -20,12 +20,12 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.autograd.op_mode import OpMode
 from tiny_torch.autograd.places import ModulePaths, Place
-from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.memory import page
 from tiny_torch.utils.memory.blocks import BEFORE, KEY, Block, Site, describe, name_of_op
 from tiny_torch.utils.memory.holders import Holders, tensors
 from tiny_torch.utils.memory.leaks import Leak, find_leaks
+from tiny_torch.utils.sizes import size_text
 
 
 class Recording(OpMode):

@@ -7,7 +7,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 
-from tiny_torch.compat.cpu.memory import size_text
+from tiny_torch.utils.sizes import size_text
 from tiny_torch.utils.viz.facts import Facts, Operation, Source, counted
 
 MOST = 400  # boxes, which `dot` takes some seconds for

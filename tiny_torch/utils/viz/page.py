@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.pages import document, encoded
+from tiny_torch.utils.sizes import size_text
 from tiny_torch.utils.viz.facts import Facts, Leaf, Operation, Source, counted
 from tiny_torch.utils.viz.outline import UNFOLDED, Group, Repeat
 from tiny_torch.utils.viz.text import shared_lines

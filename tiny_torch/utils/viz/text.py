@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tiny_torch.compat.cpu.memory import size_text
+from tiny_torch.utils.sizes import size_text
 from tiny_torch.utils.viz.facts import Facts, Operation, counted
 from tiny_torch.utils.viz.outline import Group, Repeat
 

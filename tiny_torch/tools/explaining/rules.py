@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.utils.explaining.watching import Launch, Value
+from tiny_torch.tools.explaining.watching import Launch, Value
 
 CATEGORIES = ("bool", "integer", "floating point")
 

@@ -15,10 +15,10 @@ from tiny_torch.autograd._profiler.events import Row
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.record import BACKWARD, IN_PLACE, OUT, RANGE
-from tiny_torch.compat.cpu.memory import size_text
-from tiny_torch.utils.explaining import places
-from tiny_torch.utils.explaining.rules import broadcasting, promotion, text_of_dtype
-from tiny_torch.utils.explaining.watching import Launch, Memory, Note, Place, Value, Watch
+from tiny_torch.tools.explaining import places
+from tiny_torch.tools.explaining.rules import broadcasting, promotion, text_of_dtype
+from tiny_torch.tools.explaining.watching import Launch, Memory, Note, Place, Value, Watch
+from tiny_torch.utils.sizes import size_text
 
 # Families whose kernels read each element of their inputs, and write each of their result.
 WHOLE = {

@@ -18,7 +18,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.base.arguments import is_int, kind_of, wrong_kind
 from tiny_torch.base.devices import device
-from tiny_torch.compat.outdated import is_outdated
+from tiny_torch.functions.outdated import is_outdated
 from tiny_torch.functions.random.generator import Generator
 from tiny_torch.tensor import Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from tiny_torch.utils.explaining.steps import Step, text_of_time
+from tiny_torch.tools.explaining.steps import Step, text_of_time
 from tiny_torch.utils.pages import document
 
 STYLE = """

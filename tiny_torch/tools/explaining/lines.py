@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from tiny_torch.utils.explaining.watching import Watch
+from tiny_torch.tools.explaining.watching import Watch
 
 
 def extent(source: str, line: int) -> tuple[int, int] | None:

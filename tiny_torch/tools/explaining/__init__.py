@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tiny_torch.utils.explaining.explanation import Explanation
+    from tiny_torch.tools.explaining.explanation import Explanation
 
 
 def explain(code: str | Callable[[], Any], namespace: dict[str, Any] | None = None) -> Explanation:
@@ -41,7 +41,7 @@ def explain(code: str | Callable[[], Any], namespace: dict[str, Any] | None = No
     >>> how.steps[0].facts["out"]
     ['(3, 2) float32, strides (1, 3), not contiguous: a view of a, no kernel ran']
     """
-    from tiny_torch.utils.explaining import explanation  # which loads the ref device
+    from tiny_torch.tools.explaining import explanation  # which loads the ref device
 
     return explanation.explained(code, namespace, sys._getframe(1))
 

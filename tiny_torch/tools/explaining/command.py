@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from tiny_torch.compat import run
-from tiny_torch.utils.explaining.explanation import Explanation
-from tiny_torch.utils.explaining.lines import Line, extent
-from tiny_torch.utils.explaining.watching import Watch
+from tiny_torch.tools.explaining.explanation import Explanation
+from tiny_torch.tools.explaining.lines import Line, extent
+from tiny_torch.tools.explaining.watching import Watch
 
 PROGRAM = "python -m tiny_torch explain"
 

@@ -11,9 +11,9 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd._profiler.files import write_whole
-from tiny_torch.utils.explaining.page import page
-from tiny_torch.utils.explaining.steps import Step, Steps
-from tiny_torch.utils.explaining.watching import MOST, Place, Watch, call
+from tiny_torch.tools.explaining.page import page
+from tiny_torch.tools.explaining.steps import Step, Steps
+from tiny_torch.tools.explaining.watching import MOST, Place, Watch, call
 
 SOURCE = "<explain>"
 WIDTH = 100
