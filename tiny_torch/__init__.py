@@ -126,3 +126,8 @@ methods.attach(plain.METHODS)
 __path__.append(str(paths.STANDINS))
 paths.install()
 absent.install()
+# Rooms that are loaded when they are asked for are not among them.
+__all__ = [name for name in globals() if not name.startswith("_")]
+__all__ += [
+    name for (module, name), (_, its_name) in paths.WHERE.items() if module == __name__ and its_name
+]

@@ -184,7 +184,15 @@ class Finder(MetaPathFinder):
 
 def load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
     execute(module)
+    answer(module)
+
+
+def answer(module: ModuleType) -> None:
+    """Has a module list what is loaded when it is asked for, and say what is missing."""
     vars(module).setdefault("__getattr__", getattr_of(module))
+    vars(module).setdefault(
+        "__dir__", lambda: sorted({*vars(module), *paths.names(module.__name__)})
+    )
 
 
 def install() -> None:
@@ -194,4 +202,4 @@ def install() -> None:
         setattr(_core.Unlisted, name, Absent(name))
     for name, module in list(sys.modules.items()):
         if is_asked(name):
-            vars(module).setdefault("__getattr__", getattr_of(module))
+            answer(module)

@@ -203,6 +203,12 @@ def find(module: str, name: str) -> Any:
     return found
 
 
+def names(module: str) -> list[str]:
+    """The names that `find` knows of a module."""
+    public = public_path(module)
+    return [name for owner, name in WHERE if owner == public]
+
+
 def install() -> None:
     """Makes the modules at those paths that are no file here."""
     sys.meta_path.insert(0, Finder())

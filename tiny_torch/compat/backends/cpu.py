@@ -37,8 +37,8 @@ class override(Scope):
     """Puts a kernel from a shared object in the place of ours, until `remove` or the ``with`` ends.
 
     `library`: the path of an object whose source says ``TT_OVERRIDE(Table, name, function)``, as
-    src/core/devices/override.h explains; `dtype`: of the kernel, where there is one for each. The kernel
-    must be right: it runs in this process, on memory that it is handed. A library that says
+    src/core/devices/override.h explains; `dtype`: of the kernel, where there is one for each. The
+    kernel must be right: it runs in this process, on memory that it is handed. A library that says
     ``TT_REPLACED(Type, name)`` is told which kernel it replaces, to hand calls over to it.
 
     Raises ValueError for a name or dtype that has no kernel, OSError where the library cannot be
