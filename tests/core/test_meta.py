@@ -139,5 +139,7 @@ def test_a_refusal_names_the_device_that_was_asked(function):
 
 
 def test_no_check_that_all_devices_share_names_one_of_them():
-    named = [path.name for path in SOURCES.glob("core/api/**/*.cpp") if ' on cpu"' in path.read_text()]
+    named = [
+        path.name for path in SOURCES.glob("core/api/**/*.cpp") if ' on cpu"' in path.read_text()
+    ]
     assert not named

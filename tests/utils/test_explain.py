@@ -202,7 +202,7 @@ def test_grains_are_those_of_the_kernels():
     sorted(path.stem for path in (SRC / "core/tables").glob("*.h")),
 )
 def test_every_table_has_its_names(family):
-    """A kernel whose name explain cannot tell is one that core/devices/override.cpp does not list."""
+    """A kernel whose name explain cannot tell is not in the list of core/devices/override.cpp."""
     listed = (SRC / "core/devices/override.cpp").read_text()
     table = (SRC / f"core/tables/{family}.h").read_text()
     struct = re.search(r"^struct \w+Table {(.*?)^};", table, re.M | re.S)[1]

@@ -245,7 +245,7 @@ def has_cuda() -> bool:
 
 
 def cuda_accelerator() -> Any:
-    """The table of core/devices/accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
+    """The table of accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
     if "cuda" in _accelerators:
         return _accelerators["cuda"]
     library = cuda_library()
@@ -327,8 +327,8 @@ os.register_at_fork(after_in_child=renew_lock)
 def register(name: str, arrays: Any) -> None:
     """Adds a device, whose arrays come from `arrays`: a module, or whatever has its functions, as
     ``tiny_torch.reference``; or the path of a shared library that ends with ``TT_DEVICE``
-    (core/devices/device.h), whose device has that name. Raises RuntimeError where the name is taken or not
-    a word, or the library has no such device.
+    (core/devices/device.h), whose device has that name. Raises RuntimeError where the name is taken
+    or not a word, or the library has no such device.
     """
     if re.fullmatch("[a-z_]+", name) is None or name in TYPES or name in OF_PYTORCH:
         raise RuntimeError(f"a device cannot be called '{name}': it is taken or not a word")

@@ -1,4 +1,4 @@
-"""torch.conv1d and its kin, whose settings C++ reads and checks (src/core/api/spatial/pool_windows.h)."""
+"""torch.conv1d and its kin, whose settings C++ reads and checks (api/spatial/pool_windows.h)."""
 
 from __future__ import annotations
 

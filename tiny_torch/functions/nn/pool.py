@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean of windows, which C++ checks (src/core/api/spatial/pool_windows.h)."""
+"""Pooling: the largest or the mean of windows, which C++ checks (api/spatial/pool_windows.h)."""
 
 from __future__ import annotations
 
