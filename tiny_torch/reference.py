@@ -179,8 +179,8 @@ class RefArray:
         stop = min(max(stop + size if stop < 0 else stop, start), size)
         count = -(-(stop - start) // step)  # rounded up
         return self._view(
-            layout.replaced(self.shape, d, count),
-            layout.replaced(self.strides, d, layout.stepped(stride, step, count)),
+            layout.replace(self.shape, d, count),
+            layout.replace(self.strides, d, layout.stride_of_step(stride, step, count)),
             self.offset + start * stride,
         )
 
@@ -212,7 +212,7 @@ class RefArray:
         A size of -1 keeps the dim. A new dim of size 1 is never stepped over; its stride is the
         one that keeps a contiguous array contiguous.
         """
-        sizes, strides = layout.expanded(self.shape, self.strides, dims_of(shape))
+        sizes, strides = layout.expand_layout(self.shape, self.strides, dims_of(shape))
         return self._view(sizes, strides, self.offset)
 
     def diagonal(self, offset: int, dim0: int, dim1: int) -> RefArray:
@@ -250,8 +250,8 @@ class RefArray:
         if self.ndim == 0:
             return self._view((size,), (1,), self.offset)
         windows = (length - size) // step + 1
-        shape = layout.replaced(self.shape, d, windows)
-        strides = layout.replaced(self.strides, d, layout.stepped(stride, step, windows))
+        shape = layout.replace(self.shape, d, windows)
+        strides = layout.replace(self.strides, d, layout.stride_of_step(stride, step, windows))
         return self._view((*shape, size), (*strides, stride), self.offset)
 
     def squeeze(self, dims: Shape) -> RefArray:

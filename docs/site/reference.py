@@ -79,7 +79,7 @@ def op_of(entry: Entry, full: str) -> str | None:
     """Where the op stands, as path:line, that a function is for."""
     if full.rpartition(".")[0] not in ("tiny_torch", "tiny_torch.nn.functional"):
         return None
-    ops = where.reached(full, entry.value, Op) if inspect.isroutine(entry.value) else []
+    ops = where.reachable(full, entry.value, Op) if inspect.isroutine(entry.value) else []
     return place_of(ops[0]) if ops else None
 
 

@@ -89,7 +89,7 @@ PyObject* all_described(PyObject* const* arguments, Py_ssize_t count) {
   return answer.release();
 }
 
-// What a row has of its arguments: of `watch` an object, whose method `ended` gets the result.
+// What a row has of its arguments: of `watch` an object, whose method `end` gets the result.
 PyObject* noted(PyObject* what, int form, PyObject* const* arguments, Py_ssize_t count) {
   if (!record->watch) return record->arguments ? all_described(arguments, count) : nullptr;
   Owned tuple(PyTuple_New(count));
@@ -135,7 +135,7 @@ void end(int64_t number, int64_t sequence, PyObject* result) {
   if (sequence >= 0) row->sequence = sequence;
   if (record->memory) row->after = bytes_in_use();
   if (!record->watch || !row->arguments) return;
-  static PyObject* const name = PyUnicode_InternFromString("ended");
+  static PyObject* const name = PyUnicode_InternFromString("end");
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
   const Owned note(Py_NewRef(row->arguments));  // the call may make more rows

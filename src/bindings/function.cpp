@@ -1,7 +1,7 @@
 // Function: a Python function as PyTorch's argument parser presents one. Keywords have second names
 // (`axis` for `dim`), and a method refuses `out`. A call by position costs as much as the plain
 // function's, because `flat` takes keyword-only arguments by position: Python need not look up
-// their defaults one by one. After a call that failed, `refused` (refusals.py) says what its
+// their defaults one by one. After a call that failed, `refusal` (refusals.py) says what its
 // arguments should have been. A mode may see a function of several ops as one op (op_mode.py's
 // `as_one`); a Function made for that alone has no second names. What the function's annotations
 // say of some kinds is checked here, before the call: a tensor is a tensor; a flag True or False
@@ -106,7 +106,7 @@ PyObject* refused = nullptr;
 // seen_as_one(function, arguments, keywords): what modes, or the function, make of a call
 PyObject* seen_as_one = nullptr;
 
-// After an error: the result of `again`, or nullptr with what `refused` answers as the error.
+// After an error: the result of `again`, or nullptr with what `refusal` answers as the error.
 PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);

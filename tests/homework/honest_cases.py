@@ -63,7 +63,7 @@ def unfold(self, dim, size, step):
     return self.as_strided((*shape, size), (*strides, self.strides[dim]), self.offset)
 """,
     "1.7": """
-def expanded(own, own_strides, wanted):
+def expand_layout(own, own_strides, wanted):
     extra = len(wanted) - len(own)
     if extra < 0:
         raise RuntimeError("fewer dims")
@@ -327,7 +327,7 @@ def even(segments, count):
     return found
 """,
     "7.2": """
-def adapted(scale, steps, found_inf, growth, backoff, interval):
+def next_scale(scale, steps, found_inf, growth, backoff, interval):
     if found_inf:
         return scale * backoff, 0
     if steps + 1 < interval:

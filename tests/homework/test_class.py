@@ -238,7 +238,7 @@ def test_json_and_csv_can_be_read_back(table):
 
 @linux
 def test_the_table_counts_what_there_is(table):
-    lines = grading.told(table).splitlines()
+    lines = grading.table_text(table).splitlines()
     assert "20 students, 21 files: 5 file, 6 passed, 4 raised, 4 rule, 1 time, 1 wrong" in lines
     assert "nearly the same in 7.5: ada and bob (90%)" in lines
     assert "not a student's folder: etc" in lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tiny_torch.homework.course import tasks_of
-from tiny_torch.homework.new import make_course, make_task, unwritten
+from tiny_torch.homework.new import make_course, make_task, untouched_files
 from tiny_torch.homework.task import all_tasks
 from tiny_torch.homework.trial import check
 
@@ -116,7 +116,7 @@ def test_a_new_task_is_a_working_example(homework, tmp_path, kind):
     assert text.splitlines()[-1].startswith("9.1 is the example still in: task.md, skeleton.")
     for file in folder.iterdir():
         file.write_text(file.read_text() + "\n")
-    assert unwritten(tasks_of(Path("autumn"))["9.1"]) == []
+    assert untouched_files(tasks_of(Path("autumn"))["9.1"]) == []
     task = tasks_of(Path("autumn"))["9.1"]
     assert {"Idea", "Contract", "Hints"} <= set(task.page.replace("## ", "").split("\n"))
     assert len(task.hints) == 2

@@ -12,7 +12,7 @@ from submissions import STRIDES as RIGHT
 from tiny_torch.homework import rules, telling
 from tiny_torch.homework.task import FOLDER, all_tasks
 from tiny_torch.homework.trial import check
-from tiny_torch.homework.values import encoded
+from tiny_torch.homework.values import encode
 
 STRIDES = all_tasks()["1.1"]
 SOFTMAX = all_tasks()["4.1"]
@@ -31,14 +31,14 @@ def test_a_right_file_passes():
     assert verdict.failure is None
     assert verdict.right == 13
     assert verdict.missing == []
-    assert telling.told(verdict).startswith(
+    assert telling.verdict_lines(verdict).startswith(
         "1.1 The strides of a contiguous array: passed, 13 cases"
     )
 
 
 def test_the_first_failing_case_is_told():
     verdict = check(STRIDES, RIGHT.replace("max(n, 1)", "n"), 0)
-    assert telling.told(verdict).splitlines() == [
+    assert telling.verdict_lines(verdict).splitlines() == [
         "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py answers "
         "something else",
         "  case 6, an empty dim counts as 1:",
@@ -99,7 +99,7 @@ BEGINNERS = {  # what a file has: the lines that are told
 
 @pytest.mark.parametrize("text", BEGINNERS)
 def test_a_beginners_mistake_is_told(text):
-    assert telling.told(check(STRIDES, text, 0)).splitlines() == BEGINNERS[text]
+    assert telling.verdict_lines(check(STRIDES, text, 0)).splitlines() == BEGINNERS[text]
 
 
 @linux
@@ -111,7 +111,7 @@ def test_a_kernel_of_another_name_is_told():
 
 
 def test_an_argument_may_have_pytorchs_name():
-    assert rules.broken("def unfold(input):\n    return input", ()) == ""
+    assert rules.first_breach("def unfold(input):\n    return input", ()) == ""
 
 
 HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
@@ -130,7 +130,7 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
     ),
     "reads our solution": (
         "import inspect; from tiny_torch.base.reference import layout;"
-        "return inspect.getsource(layout.packed)", "raised", "OSError",
+        "return inspect.getsource(layout.packed_strides)", "raised", "OSError",
     ),
     "changes the cases": (
         f"open({str(FOLDER / '1_views/1.1_contiguous_strides/answers.py')!r}, 'w')",
@@ -193,7 +193,7 @@ def test_half_an_answer_is_not_waited_for(monkeypatch):
 
 
 def test_a_forged_beginning_is_no_answer():
-    text = encoded({"value": 5})
+    text = encode({"value": 5})
     reply = repr(len(text).to_bytes(8, "little") + text)
     failure = failure_of(FOREVER.replace("REPLY", reply))
     assert (failure.kind, failure.text) == ("crash", "what came back is no answer")
@@ -206,7 +206,7 @@ def test_inputs_that_nobody_reads_are_not_waited_for(monkeypatch):
     large = {**dict.fromkeys(("x", "y", "grad"), np.ones(1 << 16)), "needs": (True, True)}
     answers = {"cases": lambda rng: [("large", large)], "answer": lambda **_: None}
     monkeypatch.setattr(type(task), "answers", lambda self: answers)
-    text = encoded({"value": []})
+    text = encode({"value": []})
     reply = repr(len(text).to_bytes(8, "little") + text)
     failure = failure_of(FOREVER.replace("REPLY", reply), task)
     assert (failure.kind, failure.case) == ("time", "large")
@@ -215,7 +215,7 @@ def test_inputs_that_nobody_reads_are_not_waited_for(monkeypatch):
 def test_what_steers_a_terminal_is_not_shown(monkeypatch):
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     text = "def contiguous_strides(shape):\n    print('\\x1b[2J passed')\n"
-    said = telling.told(check(STRIDES, text, 0))
+    said = telling.verdict_lines(check(STRIDES, text, 0))
     assert "it printed: \ufffd[2J passed" in said
 
 
@@ -256,7 +256,7 @@ def test_a_kernels_faults_are_told_by_line(body):
     kind, words = KERNELS[body]
     verdict = check(SOFTMAX, KERNEL.replace("BODY", body), 0)
     assert verdict.failure is not None and verdict.failure.kind == kind
-    assert words in telling.told(verdict).replace("‘", "'").replace("’", "'")
+    assert words in telling.verdict_lines(verdict).replace("‘", "'").replace("’", "'")
 
 
 CUDA_FAULTS = {  # (task, mutant): what is told, with the lines of the file
@@ -285,7 +285,7 @@ def test_a_cuda_kernels_faults_are_told_by_line(number, name):
     task = all_tasks()[number]
     verdict = check(task, task.mutants()[name], 0)
     assert verdict.failure is not None and verdict.failure.kind == "fault"
-    said = telling.told(verdict).splitlines()
+    said = telling.verdict_lines(verdict).splitlines()
     lines = CUDA_FAULTS[number, name]
     assert "has a fault, which the emulator has seen" in said[0]
     at = said.index(lines[0])
@@ -312,7 +312,7 @@ def test_a_cuda_kernel_that_goes_wrong(body):
     kind, words = CUDA_KERNELS[body]
     verdict = check(all_tasks()["5.2"], SUM_ROWS.replace("BODY", body), 0)
     assert verdict.failure is not None and verdict.failure.kind == kind
-    assert words in telling.told(verdict).replace("‘", "'").replace("’", "'")
+    assert words in telling.verdict_lines(verdict).replace("‘", "'").replace("’", "'")
 
 
 @linux
@@ -337,4 +337,4 @@ def test_a_cuda_kernel_without_end_is_ended(monkeypatch):
 def test_a_fault_in_a_function_that_is_no_template_is_told_by_line():
     task = all_tasks()["4.5"]
     verdict = check(task, task.mutants()["one product too many"], 0)
-    assert "line 8: heap-buffer-overflow, a read of 4 bytes" in telling.told(verdict)
+    assert "line 8: heap-buffer-overflow, a read of 4 bytes" in telling.verdict_lines(verdict)

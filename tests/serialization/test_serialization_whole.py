@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tiny_torch
-from tiny_torch.exchange.trusting import unpickled
+from tiny_torch.exchange.trusting import load_pickle
 
 
 def saved(torch, value, **options):
@@ -125,7 +125,7 @@ def test_the_safe_loader_stays_the_default_and_names_both_ways_out():
 @pytest.mark.parametrize("home", ["torch.nn.modules.linear", "torch.of.nowhere", "torch"])
 def test_a_class_of_pytorchs_that_we_lack(home):
     with pytest.raises(AttributeError, match=f"'NotThere' of module '{home}'"):
-        unpickled(f"c{home}\nNotThere\n.".encode(), None, pickle, {})
+        load_pickle(f"c{home}\nNotThere\n.".encode(), None, pickle, {})
 
 
 def test_another_pickle_module():

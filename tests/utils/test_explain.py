@@ -88,7 +88,7 @@ FACTS = [
 def test_facts(code, written, title, label, text):
     told = explain(code, names())
     wanted = written or code
-    found = [s for s in told.all() if s.written == wanted and title in (None, s.title)]
+    found = [s for s in told.all() if s.source_text == wanted and title in (None, s.title)]
     assert found, told
     lines = [line for step in found for line in step.facts.get(label, ())]
     assert any(re.search(text, line) for line in lines), told

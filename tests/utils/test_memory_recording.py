@@ -14,7 +14,7 @@ import tiny_torch as torch
 from tiny_torch import _core, nn
 from tiny_torch.nn import functional as F
 from tiny_torch.utils import memory
-from tiny_torch.utils.pages import encoded
+from tiny_torch.utils.pages import script_json
 
 
 class Block(nn.Module):
@@ -192,8 +192,8 @@ def test_the_page_holds_all_of_it_and_needs_no_other_file(recording, tmp_path):
 
 
 def test_a_text_in_the_page_cannot_end_its_script(recording, tmp_path):
-    assert "</" not in encoded({"line": "</script><b>.py:1"})
-    assert json.loads(encoded({"line": "</script>"})) == {"line": "</script>"}
+    assert "</" not in script_json({"line": "</script><b>.py:1"})
+    assert json.loads(script_json({"line": "</script>"})) == {"line": "</script>"}
 
 
 def test_a_step_of_gpt_is_a_small_page(tmp_path):

@@ -69,11 +69,11 @@ def test_figures_where_nothing_is_finite():
 @pytest.mark.parametrize("name", ARRAYS)
 def test_figures_of_two_arrays_together(name):
     first, second = torch.tensor([0.5, NAN, 0.0]), ARRAYS[name].double()
-    both = figures_of(first.array).merged(figures_of(second.array))
+    both = figures_of(first.array).merge(figures_of(second.array))
     values = np.concatenate([first.double().numpy(), second.numpy().ravel()])
     assert facts(both) == pytest.approx(expected(values), rel=1e-5)
     nothing = figures_of(torch.full((2,), NAN).array)
-    for pair in (nothing.merged(both), both.merged(nothing)):
+    for pair in (nothing.merge(both), both.merge(nothing)):
         assert pair.elements == both.elements + 2 and pair.non_finite == both.non_finite + 2
         assert facts(pair)[2:] == facts(both)[2:]
 

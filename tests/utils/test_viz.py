@@ -131,7 +131,7 @@ def test_memory_counts_what_is_saved_twice_once_and_tells_the_leaves_apart():
     drawing = draw((y.exp() * y).sum())  # exp saves its result, the product that and y
     assert [op.bytes for op in drawing.ops] == [48, 24, 48, 0]
     assert drawing.saved_bytes == 120 and drawing.facts.memory() == (72, 24)
-    (ops, leaves, saved), *_ = drawing.facts.shared()
+    (ops, leaves, saved), *_ = drawing.facts.memory_saved_twice()
     assert [op.number for op in ops] == [1, 1] and leaves == drawing.leaves
     assert [(s.role, s.memory) for s in saved] == [("input 0", 24), ("input 1", 24)]
 

@@ -37,10 +37,10 @@ def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
     """The function, called within the block."""
 
     @functools.wraps(func)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         return _core.within(autocast_instance, func, *args, **kwargs)
 
-    return decorated
+    return wrapper
 
 
 class autocast(Scope):
@@ -201,7 +201,7 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: An
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
     @functools.wraps(fwd)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         ctx, enabled = args[0], torch.is_autocast_enabled(device_type)
         ctx._dtype = torch.get_autocast_dtype(device_type)
         ctx._fwd_used_autocast = enabled and cast_inputs is None
@@ -211,7 +211,7 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: An
             args, kwargs = [_cast(given, device_type, cast_inputs) for given in (args, kwargs)]
             return fwd(*args, **kwargs)
 
-    return decorated
+    return wrapper
 
 
 def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
@@ -224,9 +224,9 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
         return functools.partial(custom_bwd, device_type=device_type)
 
     @functools.wraps(bwd)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         ctx = args[0]
         with autocast(device_type, enabled=ctx._fwd_used_autocast, dtype=ctx._dtype):
             return bwd(*args, **kwargs)
 
-    return decorated
+    return wrapper

@@ -28,7 +28,7 @@ def autocast_of(kind: str, default: Any) -> Any:
             warn(kind, "autocast")
             super().__init__(kind, dtype, enabled, cache_enabled)
 
-    return named(autocast, kind)
+    return warn_with_name(autocast, kind)
 
 
 def grad_scaler_of(kind: str) -> Any:
@@ -48,10 +48,10 @@ def grad_scaler_of(kind: str) -> Any:
                 kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled
             )
 
-    return named(GradScaler, kind)
+    return warn_with_name(GradScaler, kind)
 
 
-def named(cls: Any, kind: str) -> Any:
+def warn_with_name(cls: Any, kind: str) -> Any:
     cls.__module__, cls.__qualname__ = f"tiny_torch.{kind}.amp", cls.__name__
     cls.__doc__ = f"Deprecated: ``torch.amp.{cls.__name__}({kind!r}, ...)``."
     return cls

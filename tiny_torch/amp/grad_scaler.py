@@ -103,7 +103,7 @@ class GradScaler:
         if isinstance(outputs, Tensor):
             if self._scale is None:
                 self._make_scale(outputs.device)
-            scale, _ = self._made("scale")
+            scale, _ = self._require_scale("scale")
             return outputs * scale.to(device=outputs.device)
         if not isinstance(outputs, Iterable):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
@@ -118,7 +118,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        scale, _ = self._made("unscale_")
+        scale, _ = self._require_scale("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
             raise RuntimeError(
@@ -140,7 +140,7 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        self._made("step")
+        self._require_scale("step")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
@@ -161,7 +161,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        scale, tracker = self._made("update")
+        scale, tracker = self._require_scale("update")
         if isinstance(new_scale, float):
             scale.fill_(new_scale)
         elif new_scale is not None:
@@ -194,7 +194,7 @@ class GradScaler:
         )
         self._read = None
 
-    def _made(self, function: str) -> tuple[Tensor, Tensor]:
+    def _require_scale(self, function: str) -> tuple[Tensor, Tensor]:
         if self._scale is None or self._growth_tracker is None:
             missing = "_scale" if self._scale is None else "_growth_tracker"
             raise AssertionError(
@@ -214,12 +214,12 @@ class GradScaler:
                 if self._log:
                     self._small += sum(int((grad.abs() < SMALLEST_HALF).sum()) for grad in there)
                     self._seen += sum(grad.numel() for grad in there)
-                found[device] = unscaled(there, inverse.to(device))
+                found[device] = unscale_grads(there, inverse.to(device))
         return found
 
     def _check_inf_per_device(self, optimizer: Any) -> dict:
         """Looks for inf and NaN, for an optimizer that unscales by itself."""
-        scale, _ = self._made("_check_inf_per_device")
+        scale, _ = self._require_scale("_check_inf_per_device")
         state = self._per_optimizer_states[id(optimizer)]
         found = self._unscale_grads_(optimizer, torch.ones_like(scale), True)
         state["found_inf_per_device"] = found
@@ -236,7 +236,7 @@ class GradScaler:
 
     def _step_by_itself(self, optimizer: Any, state: dict, args: tuple, kwargs: dict) -> Any:
         """The step of an optimizer that reads its `grad_scale` and `found_inf`."""
-        scale, _ = self._made("step")
+        scale, _ = self._require_scale("step")
         own = getattr(optimizer, "grad_scale", None)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
@@ -252,7 +252,7 @@ class GradScaler:
 
     def _adapt(self, scale: Tensor, tracker: Tensor, found_inf: bool) -> None:
         old_scale, steps = self._numbers(scale, tracker)
-        new_scale, steps = adapted(
+        new_scale, steps = next_scale(
             old_scale,
             steps,
             found_inf,
@@ -379,7 +379,7 @@ class GradScaler:
         return state
 
 
-def adapted(
+def next_scale(
     scale: float, steps: int, found_inf: bool, growth: float, backoff: float, interval: int
 ) -> tuple[float, int]:
     """The scale for the next iteration, and how many steps without inf there have been.
@@ -402,7 +402,7 @@ def _found_inf(state: dict[str, Any]) -> bool:
     return state["found_inf"]
 
 
-def unscaled(grads: list[Tensor], factor: Tensor) -> Tensor:
+def unscale_grads(grads: list[Tensor], factor: Tensor) -> Tensor:
     """Multiplies gradients of one device by `factor`; 1 where one had inf or NaN before, else 0.
 
     The host waits for none of it.

@@ -106,10 +106,10 @@ class Casts(OpMode):
             and x.dtype is _core.float32
         ):
             return x.to(dtype)
-        return cached(x, dtype)
+        return cast_once(x, dtype)
 
 
-def cached(x: Tensor, dtype: Any) -> Tensor:
+def cast_once(x: Tensor, dtype: Any) -> Tensor:
     """A leaf's cast, made once; again where the leaf was written or its history is now wanted."""
     found = state.cache.get(id(x))
     if found is not None:
@@ -194,7 +194,7 @@ def settings() -> list[dict[str, Any]]:
 # ---- PyTorch's functions ------------------------------------------------------------------------
 
 
-def known(function: str, device_type: Any, text: str) -> str:
+def known_device_type(function: str, device_type: Any, text: str) -> str:
     """The name of a type of device that autocast knows."""
     if not isinstance(device_type, str):
         raise wrong_kind(function, "device_type", "str", device_type, 1)
@@ -205,7 +205,7 @@ def known(function: str, device_type: Any, text: str) -> str:
 
 
 def _key(function: str, device_type: Any) -> str:
-    return known(
+    return known_device_type(
         function,
         device_type,
         "unknown device type for autocast in get_autocast_dispatch_key_from_device_type",
@@ -243,7 +243,9 @@ def get_autocast_dtype(device_type: str) -> Any:
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
-    return state.dtypes[known("get_autocast_dtype", device_type, "unsupported scalarType")]
+    return state.dtypes[
+        known_device_type("get_autocast_dtype", device_type, "unsupported scalarType")
+    ]
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:

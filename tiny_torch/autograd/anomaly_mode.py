@@ -14,7 +14,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import place_on_stack
-from tiny_torch.autograd.origins import Origins, returned
+from tiny_torch.autograd.origins import Origins, origin_text
 from tiny_torch.autograd.places import Place
 from tiny_torch.base.arguments import check_bool
 from tiny_torch.base.modes import ANOMALY, Scope, Setting, modes, module_of, thread
@@ -168,8 +168,8 @@ def check_nan(node: Any, results: Any) -> None:
     for i, result in enumerate(results if type(results) is tuple else (results,)):
         array = getattr(result, "array", result)
         if array is not None and (array != array).any(None, False).item():
-            told = "" if thread.origins is None else thread.origins.told()
-            raise RuntimeError(returned(node.name(), "nan", i, told))
+            told = "" if thread.origins is None else thread.origins.first_origin()
+            raise RuntimeError(origin_text(node.name(), "nan", i, told))
 
 
 module_of[ANOMALY] = sys.modules[__name__]

@@ -85,13 +85,13 @@ _core.register_apply(in_modes)
 def compute(op, arguments, out=None):
     """op.forward of the arguments' arrays: (result, saved). The result may stand in `out`."""
     if (watch := watch_of(op)) is not None:
-        result = watch("out", op, arguments, computed)
+        result = watch("out", op, arguments, compute_tensors)
         several = isinstance(result, tuple)
         return (arrays_of(result) if several else result.array), ()
     return _core.compute(op, arguments, out)
 
 
-def computed(op, arguments):
+def compute_tensors(op, arguments):
     """compute's result, as a tensor or a tuple of them."""
     return finish(compute(op, arguments)[0])
 

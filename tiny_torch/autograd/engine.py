@@ -31,12 +31,12 @@ from tiny_torch.autograd.graph import (
     Identity,
     Node,
     TensorBase,
-    anchored,
+    anchor,
     check_saved,
     edge_of,
 )
-from tiny_torch.autograd.seen import hidden, passed_on, shown
-from tiny_torch.autograd.term import NDArray, Term, settled
+from tiny_torch.autograd.seen import as_formulas_see, as_users_see, passed_on
+from tiny_torch.autograd.term import NDArray, Term, compute_all
 from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import ANOMALY, INFERENCE, RECORDED, WATCHED, modes, module_of, thread
 from tiny_torch.tensor import wrap
@@ -96,7 +96,7 @@ class Run:
         self.order = order = self.collect(roots)
         self.leading = leading = None if self.inputs is None else self.leading_to_inputs(order)
         for edge, gradient in zip(roots, gradients, strict=True):
-            self.deliver(edge, shown(gradient) if self.create_graph else gradient)
+            self.deliver(edge, as_users_see(gradient) if self.create_graph else gradient)
         self.finish_leaves()
         buffers = self.buffers
         for node in order:
@@ -151,7 +151,7 @@ class Run:
                 state = check_saved(saved, node.sequence)
             if saved and state < FRESH:
                 saved, state = self.unpack(node, state)
-            values = grad if type(grad) is NDArray else hidden(grad)
+            values = grad if type(grad) is NDArray else as_formulas_see(grad)
             if state == SOLE and node.op.overwrites and not self.retain_graph:
                 results = node.op.backward(saved, values, needs, True)
             else:
@@ -200,13 +200,13 @@ class Run:
             if op.composite is not None and 0 in op.saves and not op.used_by:
                 return through_composite(node, grad, needs)
             saved = node.unpack(True) if node.saved else ()
-            results = settled(op.backward(saved, grad, needs))
-            return anchored(results, node.edges[0]) if op.piecewise else results
+            results = compute_all(op.backward(saved, grad, needs))
+            return anchor(results, node.edges[0]) if op.piecewise else results
         saved = node.unpack(False) if node.saved else ()
         if node.op.takes_tensors:
-            return node.op.backward(saved, shown(grad), needs)
-        values = hidden(grad)
-        return passed_on(settled(node.op.backward(saved, values, needs)), values, grad)
+            return node.op.backward(saved, as_users_see(grad), needs)
+        values = as_formulas_see(grad)
+        return passed_on(compute_all(node.op.backward(saved, values, needs)), values, grad)
 
     def collect(self, roots):
         """All nodes behind the roots, youngest first; counts what each leaf will receive."""
@@ -266,7 +266,7 @@ class Run:
                 self.add(self.buffers, target, gradient)
             else:
                 outputs = self.buffers.setdefault(target, [None] * target.op.outputs)
-                self.add(outputs, output, settled(gradient))
+                self.add(outputs, output, compute_all(gradient))
             return
         if type(gradient) is Term and target._grad is not None and self.accumulate:
             gradient = None if add_to_grad(target, gradient) else gradient
@@ -286,9 +286,9 @@ class Run:
             return
         if not self.create_graph:
             if type(so_far) is not NDArray:
-                so_far = hidden(so_far)
+                so_far = as_formulas_see(so_far)
             if type(gradient) is not NDArray:
-                gradient = hidden(gradient)
+                gradient = as_formulas_see(gradient)
         if type(so_far) is Term:
             so_far, sole = so_far.value(), True
         if type(gradient) is Term:
@@ -325,7 +325,7 @@ class Run:
         outputs = grad if type(grad) is list else [grad]
         for j, value in enumerate(outputs):
             if (node, j) in self.wanted and value is not None:
-                self.found[(node, j)] = shown(value)
+                self.found[(node, j)] = as_users_see(value)
 
     def finish_leaves(self):
         """Gives leaves that have all of their gradient to ``.grad``, or to who asked for it."""
@@ -338,14 +338,14 @@ class Run:
             gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
             if not self.accumulate:
                 if gradient is not None:
-                    self.found[(leaf, 0)] = shown(gradient)
+                    self.found[(leaf, 0)] = as_users_see(gradient)
                 continue
             post_hooks = getattr(leaf, "_post_hooks", None)
             row = None if self.record is None else self.record.enter_accumulation()
             seen = None
             if gradient is not None:
                 if post_hooks and post_hooks.want_gradient():
-                    seen, sole = shown(gradient), False
+                    seen, sole = as_users_see(gradient), False
                 if not self.create_graph and isinstance(gradient, TensorBase):
                     held = [gradient.array]
                     gradient = None  # if nobody else has the tensor, its array is now ours alone
@@ -402,9 +402,11 @@ def through_composite(node, grad, needs):
         inputs=wanted,
         accumulate=False,
     )
-    values = settled(
+    values = compute_all(
         op.backward(
-            tuple([v.array if isinstance(v, TensorBase) else v for v in saved]), hidden(grad), needs
+            tuple([v.array if isinstance(v, TensorBase) else v for v in saved]),
+            as_formulas_see(grad),
+            needs,
         )
     )
     values = values if type(values) is tuple else (values,)

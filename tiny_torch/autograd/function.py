@@ -145,16 +145,16 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward and records one node for it."""
         if not modes.bits & RECORDED:
-            return cls._applied(args, kwargs)
+            return cls._apply_recorded(args, kwargs)
         row, result = enter(cls.__name__, FUNCTION, -1, args), None
         try:
-            result = cls._applied(args, kwargs)
+            result = cls._apply_recorded(args, kwargs)
             return result
         finally:
             leave(row, result)
 
     @classmethod
-    def _applied(cls, args: tuple, kwargs: dict) -> Any:
+    def _apply_recorded(cls, args: tuple, kwargs: dict) -> Any:
         split = cls.setup_context is not Function.setup_context
         if kwargs:
             bound = inspect.signature(cls.forward).bind(*args if split else (None, *args), **kwargs)
@@ -295,7 +295,7 @@ class UserOp(Op):
     def backward(self, saved, grads, needs):
         grads = grads if isinstance(grads, tuple) else (grads,)
         pairs = zip(grads, self.likes, strict=True)
-        tensors = [materialized(g, like, self.ctx) for g, like in pairs]
+        tensors = [materialize(g, like, self.ctx) for g, like in pairs]
         results = self.rule()(self.ctx, *tensors)
         results = results if isinstance(results, tuple) else (results,)
         count = len(self.shapes)
@@ -323,7 +323,7 @@ def expands(shape: tuple, larger: tuple) -> bool:
     return lead >= 0 and all(n in (1, m) for n, m in zip(shape, larger[lead:], strict=True))
 
 
-def materialized(gradient, like, ctx: FunctionCtx):
+def materialize(gradient, like, ctx: FunctionCtx):
     """The gradient of one output as a tensor; zeros where there is none, unless unwanted."""
     if gradient is None:
         if not ctx.materialize_grads or like is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.autograd.grad_mode import enable_grad, is_grad_enabled, recording
-from tiny_torch.autograd.gradients import grad, stacked
+from tiny_torch.autograd.gradients import grad, stack_gradients
 from tiny_torch.tensor import Tensor
 
 UNLESS = "This is not allowed in strict mode."
@@ -37,7 +37,7 @@ def vjp(
     with recording(create_graph or is_grad_enabled()):
         found = gradients(point.outputs, point.inputs, vectors, create_graph)
         text = f"{USER} is independent of input {{}}. {UNLESS}"
-        products = point.filled(found, point.inputs, strict, text, "jacobian")
+        products = point.fill_missing(found, point.inputs, strict, text, "jacobian")
     return point.form(point.outputs, point.tuple_out), point.form(products, point.tuple_in)
 
 
@@ -64,7 +64,7 @@ def jvp(
             "The gradient with respect to the input is independent of entry {} in the grad_outputs "
             f"when using the double backward trick to compute forward mode gradients. {UNLESS}"
         )
-        products = point.filled(found, point.outputs, strict, text, "jacobian")
+        products = point.fill_missing(found, point.outputs, strict, text, "jacobian")
     return point.form(point.outputs, point.tuple_out), point.form(products, point.tuple_out)
 
 
@@ -82,7 +82,7 @@ def vhp(
     with recording(create_graph or is_grad_enabled()):
         found = gradients(first, point.inputs, vectors, create_graph)
         text = f"The jacobian of the user-provided function is independent of input {{}}. {UNLESS}"
-        products = point.filled(found, point.inputs, strict, text, "hessian")
+        products = point.fill_missing(found, point.inputs, strict, text, "hessian")
     return point.form(point.outputs, point.tuple_out), point.form(products, point.tuple_in)
 
 
@@ -106,7 +106,7 @@ def hvp(
             f"grad_jacobian. {UNLESS[:-1]} as it prevents from using the double backward trick to "
             "replace forward mode AD."
         )
-        products = point.filled(found, point.inputs, strict, text, "hessian")
+        products = point.fill_missing(found, point.inputs, strict, text, "hessian")
     return point.form(point.outputs, point.tuple_out), point.form(products, point.tuple_in)
 
 
@@ -144,7 +144,7 @@ def jacobian(
                 "supported together. Please either set `strict=False` or `vectorize=False`."
             )
         rows = tuple(point.jacobian_of(i, y, strict) for i, y in enumerate(point.outputs))
-    return point.nested(rows, point.tuple_out, point.tuple_in)
+    return point.nest(rows, point.tuple_out, point.tuple_in)
 
 
 def hessian(
@@ -192,11 +192,11 @@ class Point:
         self.func = func
         self.create_graph = create_graph
         self.tuple_in, inputs = tensors_of(inputs, "inputs", name)
-        self.inputs = tuple(self.marked(x, True) for x in inputs)
+        self.inputs = tuple(self.mark(x, True) for x in inputs)
         self.outputs: tuple = ()
         self.tuple_out = False
 
-    def marked(self, x: Tensor, needed: bool) -> Tensor:
+    def mark(self, x: Tensor, needed: bool) -> Tensor:
         if self.create_graph and x.requires_grad:
             return x.view_as(x)
         return x.detach().requires_grad_(needed)
@@ -230,7 +230,7 @@ class Point:
                 single = "the user-provided function " + single
             raise RuntimeError(f"The vector v can only be None if {single} with a single element.")
         v = tensors_of(v, "v", self.name)[1]
-        v = tuple(self.marked(x, False) for x in v)
+        v = tuple(self.mark(x, False) for x in v)
         if len(v) != len(like):
             if several:
                 raise RuntimeError(
@@ -245,7 +245,7 @@ class Point:
                 )
         return v
 
-    def filled(self, found: tuple, like: tuple, strict: bool, text: str, what: str) -> tuple:
+    def fill_missing(self, found: tuple, like: tuple, strict: bool, text: str, what: str) -> tuple:
         """Zeros in place of None; where `strict`, an error instead."""
         for i, x in enumerate(found if strict else ()):
             if x is None:
@@ -278,7 +278,7 @@ class Point:
                     )
                 rows[k].append(detached_zeros(self.inputs[k]) if gradient is None else gradient)
         return tuple(
-            stacked(row).view(output.shape + x.shape)
+            stack_gradients(row).view(output.shape + x.shape)
             for row, x in zip(rows, self.inputs, strict=True)
         )
 
@@ -287,7 +287,7 @@ class Point:
             results = tuple(x.detach() for x in results)
         return results if several else results[0]
 
-    def nested(self, rows: tuple, outer: bool, inner: bool) -> Any:
+    def nest(self, rows: tuple, outer: bool, inner: bool) -> Any:
         results = tuple(self.form(row, inner) for row in rows)
         return results if outer else results[0]
 

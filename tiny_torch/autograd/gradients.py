@@ -26,7 +26,7 @@ class Rows(Op):
         return tuple([grad.select(0, i) if need else None for i, need in enumerate(needs)])
 
 
-def stacked(rows: Any) -> Tensor:
+def stack_gradients(rows: Any) -> Tensor:
     """torch.stack, which stands above autograd, of gradients of one tensor."""
     if not rows:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -181,7 +181,9 @@ def run_batched(roots, weights, retain_graph, create_graph, inputs, accumulate):
         )
         for i in range(counts[0])
     ]
-    return [None if column[0] is None else stacked(column) for column in zip(*rows, strict=True)]
+    return [
+        None if column[0] is None else stack_gradients(column) for column in zip(*rows, strict=True)
+    ]
 
 
 def root_edges(roots: tuple) -> list:

@@ -266,7 +266,7 @@ class Anchor(Op):
         return grad if needs[0] else None, zeros
 
 
-def anchored(results, edge):
+def anchor(results, edge):
     """A node's gradients, the first of which leads to the input that has this edge, too."""
     first, *others = results if type(results) is tuple else (results,)
     if first is None or edge is None:

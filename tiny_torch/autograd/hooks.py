@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.engine import Run, sum_to
 from tiny_torch.autograd.graph import edge_of, source_of
-from tiny_torch.autograd.seen import shown
+from tiny_torch.autograd.seen import as_users_see
 from tiny_torch.base import hooks, layouts
 from tiny_torch.base.hooks import RemovableHandle
 from tiny_torch.base.modes import thread
@@ -67,7 +67,7 @@ class After(Hook):
     turn = AFTER
 
 
-def replaced(hook, grads: tuple, *others: tuple) -> tuple:
+def replace_gradients(hook, grads: tuple, *others: tuple) -> tuple:
     """Gradients after a node's own hook has seen them; an answer replaces them."""
     answer = hook.function(grads, *others)
     if answer is None:
@@ -85,7 +85,7 @@ def replaced(hook, grads: tuple, *others: tuple) -> tuple:
     return answer
 
 
-def checked(hook, gradient):
+def hook_answer(hook, gradient):
     """What a hook answers, which must be None or a tensor like the gradient."""
     answer = hook(gradient)
     if answer is not None:
@@ -123,9 +123,9 @@ class NodeHooks(OrderedDict):
         for output, hook in sorted(self.values(), key=lambda entry: entry[1].turn):
             if hook.turn >= BEFORE:
                 break
-            tensor = shown(grad[output] if several else grad)
+            tensor = as_users_see(grad[output] if several else grad)
             thread.backward = weakref.ref(run)
-            answer = checked(hook, tensor)
+            answer = hook_answer(hook, tensor)
             tensor = tensor if answer is None else answer
             if several:
                 grad[output] = tensor
@@ -139,9 +139,9 @@ class NodeHooks(OrderedDict):
         if all(hook.turn < BEFORE for _, hook in self.values()):
             return call(node, tuple(grad) if several else grad, needs)
         before, after = self.of_turn(BEFORE), self.of_turn(AFTER)
-        grads = shown(tuple(grad) if several else (grad,))
+        grads = as_users_see(tuple(grad) if several else (grad,))
         for hook in before:
-            grads = replaced(hook, grads)
+            grads = replace_gradients(hook, grads)
         results: Any = (None,) * len(needs)
         if any(grad is not None for grad in grads):
             results = call(node, grads if several else grads[0], needs)
@@ -152,9 +152,9 @@ class NodeHooks(OrderedDict):
             sum_to(r, *like) if r is not None and need and like else r if need or whole else None
             for r, need, like in zip(results, needs, shapes, strict=False)
         ]
-        results = shown(tuple(results))
+        results = as_users_see(tuple(results))
         for hook in after:
-            results = replaced(hook, results, grads)
+            results = replace_gradients(hook, results, grads)
         return results
 
     def call_without_gradient(self, run: Run, node: Any) -> None:
@@ -162,10 +162,10 @@ class NodeHooks(OrderedDict):
         grads = (None,) * node.op.outputs
         self.see(run, list(grads))
         for hook in self.of_turn(BEFORE):
-            replaced(hook, grads)
+            replace_gradients(hook, grads)
         results = (None,) * len(node.edges)
         for hook in self.of_turn(AFTER):
-            replaced(hook, results, grads)
+            replace_gradients(hook, results, grads)
 
     def retains(self, tensor: Any) -> bool:
         """Whether the gradient that comes in is put in the tensor's ``.grad``."""
@@ -188,13 +188,13 @@ class LeafHooks(OrderedDict):
         for hook in sorted(self.values(), key=by_turn):
             gradient = run.leaf_grads.get(leaf)
             if gradient is not None:
-                gradient = run.leaf_grads[leaf] = shown(gradient)
+                gradient = run.leaf_grads[leaf] = as_users_see(gradient)
             thread.backward = weakref.ref(run)
             if hook.turn == OF_TENSOR:
-                answer = checked(hook, gradient)
+                answer = hook_answer(hook, gradient)
                 run.leaf_grads[leaf] = gradient if answer is None else answer
             elif run.accumulate:
-                (run.leaf_grads[leaf],) = replaced(hook, (gradient,))
+                (run.leaf_grads[leaf],) = replace_gradients(hook, (gradient,))
 
     def want_gradient(self) -> bool:
         """Whether one sees, afterwards, what was added."""
@@ -204,7 +204,7 @@ class LeafHooks(OrderedDict):
         """Those of the leaf, which see ``.grad``, then of its node, which see what was added."""
         for hook in sorted(self.values(), key=by_turn):
             if hook.turn == AFTER:
-                replaced(hook, (), (gradient,))
+                replace_gradients(hook, (), (gradient,))
             elif (answer := hook(leaf)) is not None and not hasattr(answer, "array"):
                 raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 

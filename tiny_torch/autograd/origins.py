@@ -47,7 +47,7 @@ class Origins(OpMode):
         if made is not None:
             place = Place(sys._getframe(1))
             head = f"{op.__name__} in forward, {where(place)}"
-            lines = [*described("input", inputs), *described("output", outputs)]
+            lines = [*describe_values("input", inputs), *describe_values("output", outputs)]
             self.note(op.__name__, made, head, lines)
         return result
 
@@ -61,9 +61,9 @@ class Origins(OpMode):
             place = node.metadata.get("place_")
             at = "made without anomaly detection" if place is None else where(place)
             lines = [
-                *described("gradient of output", grads),
-                *described("saved value", saved),
-                *described("gradient of input", outputs),
+                *describe_values("gradient of output", grads),
+                *describe_values("saved value", saved),
+                *describe_values("gradient of input", outputs),
             ]
             self.note(node.name(), made, f"{node.name()} in backward of an op {at}", lines)
         return results
@@ -87,10 +87,10 @@ class Origins(OpMode):
         kind, output = made
         text = "\n  ".join([f"{kind} was first made by {head}", *lines])
         if self.check_forward:
-            raise RuntimeError(returned(name, kind, output, text))
+            raise RuntimeError(origin_text(name, kind, output, text))
         self.found[kind] = text
 
-    def told(self) -> str:
+    def first_origin(self) -> str:
         """Tells of the first NaN, and of the first inf if it came before."""
         told = []
         for kind, text in self.found.items():
@@ -100,7 +100,7 @@ class Origins(OpMode):
         return "\n".join(told)
 
 
-def returned(name: str, kind: str, output: int, told: str) -> str:
+def origin_text(name: str, kind: str, output: int, told: str) -> str:
     """PyTorch's words, and after them what is known of the values' origin."""
     first = f"Function '{name}' returned {kind} values in its {output}th output."
     return f"{first}\n{told}" if told else first
@@ -151,7 +151,7 @@ def where(place: Place) -> str:
     return f"{text}, at {place.line or 'no line of yours'}{f': {source}' if source else ''}"
 
 
-def described(role: str, values: Iterable[Any]) -> list[str]:
+def describe_values(role: str, values: Iterable[Any]) -> list[str]:
     """A line for each value that an op computes with: "input 0: float32 [3], from -1 to 2"."""
     lines = []
     for i, value in enumerate(values):

@@ -224,7 +224,7 @@ class profile(Scope):
         if self.enabled and self._recording is None:
             return self._list_of([])
         if self._events is None:
-            recording = self._finished()
+            recording = self._finish()
             events = events_of(
                 recording,
                 with_flops=self.with_flops,
@@ -237,7 +237,7 @@ class profile(Scope):
     def _list_of(self, events: list[FunctionEvent]) -> EventList:
         return EventList(events, profile_memory=self.profile_memory, with_flops=self.with_flops)
 
-    def _finished(self) -> Recording:
+    def _finish(self) -> Recording:
         if not self.enabled or self._recording is None:
             raise AssertionError("Expected profiling results")
         return self._recording
@@ -301,7 +301,7 @@ class profile(Scope):
         where the trace is saved already, RuntimeError or OSError where it cannot be written: then
         nothing is left behind.
         """
-        recording = self._finished()
+        recording = self._finish()
         if self._saved:
             raise RuntimeError("Trace is already saved.")
         last = self.function_events[: len(self.function_events) - len(self._earlier)]

@@ -29,7 +29,7 @@ class DeviceType(IntEnum):
     CUDA = 1
 
 
-def _formatted(name: str) -> Any:
+def _format(name: str) -> Any:
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}`, with a unit.")
 
 
@@ -39,12 +39,12 @@ class FormattedTimesMixin:
     count: int
     cpu_time_total: float
     device_time_total: float
-    cpu_time_str = _formatted("cpu_time")
-    cpu_time_total_str = _formatted("cpu_time_total")
-    self_cpu_time_total_str = _formatted("self_cpu_time_total")
-    device_time_str = _formatted("device_time")
-    device_time_total_str = _formatted("device_time_total")
-    self_device_time_total_str = _formatted("self_device_time_total")
+    cpu_time_str = _format("cpu_time")
+    cpu_time_total_str = _format("cpu_time_total")
+    self_cpu_time_total_str = _format("self_cpu_time_total")
+    device_time_str = _format("device_time")
+    device_time_total_str = _format("device_time_total")
+    self_device_time_total_str = _format("self_device_time_total")
 
     @property
     def cpu_time(self) -> float:

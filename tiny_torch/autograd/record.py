@@ -79,7 +79,7 @@ def recordable(kind: type) -> type:
     return kind
 
 
-def _recorded(plain: Any) -> Any:
+def _recording(plain: Any) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         row = enter(self, MODULE, -1)
         try:
@@ -96,7 +96,7 @@ def watch_modules(profile: Any, wanted: bool) -> None:
     while True:
         seen = bool(_watching)
         for kind, plain in _plain_calls.items():
-            kind.__call__ = _recorded(plain) if seen else plain  # type: ignore[method-assign]
+            kind.__call__ = _recording(plain) if seen else plain  # type: ignore[method-assign]
         if seen == bool(_watching):  # else another thread, or a handler, has changed it meanwhile
             return
 

@@ -13,18 +13,22 @@ from tiny_torch.tensor import wrap
 TensorBase = _core.TensorBase
 
 
-def shown(gradient):
+def as_users_see(gradient):
     """Gradients as a user sees them: each a tensor, or None."""
     if gradient is None or isinstance(gradient, TensorBase):
         return gradient
-    return tuple([shown(g) for g in gradient]) if type(gradient) is tuple else wrap(gradient)
+    return tuple([as_users_see(g) for g in gradient]) if type(gradient) is tuple else wrap(gradient)
 
 
-def hidden(gradient):
+def as_formulas_see(gradient):
     """Gradients as formulas take them: each an array, a Term or None; a list becomes a tuple."""
     if isinstance(gradient, TensorBase):
         return gradient.array
-    return tuple([hidden(g) for g in gradient]) if type(gradient) in (tuple, list) else gradient
+    return (
+        tuple([as_formulas_see(g) for g in gradient])
+        if type(gradient) in (tuple, list)
+        else gradient
+    )
 
 
 def passed_on(results, grad, seen):

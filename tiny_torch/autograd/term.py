@@ -57,7 +57,7 @@ def term(op: Any, x: Any, *others: Any) -> Any:
     return Term(op, (x, *others)) if type(x) is NDArray else run(op, x, *others)
 
 
-def settled(results: Any) -> Any:
+def compute_all(results: Any) -> Any:
     """A backward's results, all of them computed."""
     if type(results) is tuple:
         return tuple([r.value() if type(r) is Term else r for r in results])

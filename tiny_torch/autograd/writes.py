@@ -14,7 +14,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.engine import through_composite
 from tiny_torch.autograd.grad_mode import UNRECORDED
 from tiny_torch.autograd.graph import Node, Op, edge_of, run
-from tiny_torch.autograd.seen import hidden
+from tiny_torch.autograd.seen import as_formulas_see
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.modes import OFF, modes
@@ -118,8 +118,8 @@ class AsStridedAdd(Op):
     @staticmethod
     def forward(x, origin, shape, strides, offset):
         before, after = beyond(origin, shape, strides, offset)
-        memory = placed(x, before + origin[2] + after, shape, strides, before + offset)
-        result = evened(memory, origin, before).as_strided(*origin[:2], before)
+        memory = place_strided(x, before + origin[2] + after, shape, strides, before + offset)
+        result = share_evenly(memory, origin, before).as_strided(*origin[:2], before)
         return result, (origin, shape, strides, offset)
 
     @staticmethod
@@ -135,11 +135,11 @@ def beyond(origin, shape, strides, offset) -> tuple[int, int]:
 def laid_out(x, origin, before=0, after=0):
     """A copy of x in the layout of `origin`, alone in its memory, with zeros in and around it."""
     shape, strides, extent = origin
-    memory = placed(x, before + extent + after, shape, strides, before)
-    return evened(memory, origin, before).as_strided(shape, strides, before)
+    memory = place_strided(x, before + extent + after, shape, strides, before)
+    return share_evenly(memory, origin, before).as_strided(shape, strides, before)
 
 
-def placed(x, size, shape, strides, offset):
+def place_strided(x, size, shape, strides, offset):
     """Zeros, with x at strided positions; elements that share an address add up."""
     memory = x.new_full((size,), 0)
     if overlaps_itself(shape, strides):
@@ -151,13 +151,13 @@ def placed(x, size, shape, strides, offset):
     return memory
 
 
-def evened(memory, origin, offset):
+def share_evenly(memory, origin, offset):
     """Where elements of the origin share an address, an equal part of it for each."""
     shape, strides, _ = origin
     if not overlaps_itself(shape, strides):
         return memory
     ones = memory.new_full(shape, 1).astype(_core.float32)  # a half counts to 256 or 2048 only
-    number = placed(ones, memory.size, shape, strides, offset)
+    number = place_strided(ones, memory.size, shape, strides, offset)
     number.masked_fill_(number == 0, 1)
     return (memory / number).astype(memory.dtype)
 
@@ -210,7 +210,9 @@ class CopySlices(Op):
             inner = node.op.backward(node.unpack(True, shown and shown()), region, needs)
         else:  # which may call a user's Function, or hooks on what was saved
             values = _core.within(UNRECORDED, node.unpack, False, shown and shown())
-            inner = hidden(_core.within(UNRECORDED, node.op.backward, values, region, needs))
+            inner = as_formulas_see(
+                _core.within(UNRECORDED, node.op.backward, values, region, needs)
+            )
         first, *others = inner if isinstance(inner, tuple) else (inner,)
         if not needs[0]:
             return (None, *others)

@@ -373,7 +373,7 @@ def is_pinned(array: Any) -> bool:
     return accelerator is not None and array.device == "cpu" and accelerator.is_pinned(array)
 
 
-def pinned(array: Any) -> Any:
+def pin(array: Any) -> Any:
     """A copy in pinned memory, itself if it is pinned; RuntimeError without a GPU."""
     if not cuda_count():
         raise RuntimeError("Cannot access accelerator device when none is available.")

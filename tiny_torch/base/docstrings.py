@@ -57,14 +57,14 @@ def in_each_dim(function: Named, *examples: str) -> tuple[Named, Named, Named]:
 def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
     """Decorator: the docstring of `planes`, in so many dims; the example is one's own, if any."""
 
-    def told(thing: Named) -> Named:
+    def add_text(thing: Named) -> Named:
         text, own = in_dims(planes.__doc__, dims), thing.__doc__
         thing.__doc__ = (
             text if own is None else text.partition(">>>")[0].rstrip() + "\n\n    " + own.lstrip()
         )
         return thing
 
-    return told
+    return add_text
 
 
 def copy_as(name: str, function: FunctionType) -> FunctionType:

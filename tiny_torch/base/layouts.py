@@ -42,17 +42,17 @@ class memory_format(_Name):
     __module__ = "tiny_torch"
 
 
-def _made(kind: type[_Name], name: str) -> Any:
+def _new_name(kind: type[_Name], name: str) -> Any:
     made = object.__new__(kind)
     made.name = name
     return made
 
 
-strided = _made(layout, "strided")
-contiguous_format = _made(memory_format, "contiguous_format")
-preserve_format = _made(memory_format, "preserve_format")
-channels_last = _made(memory_format, "channels_last")
-channels_last_3d = _made(memory_format, "channels_last_3d")
+strided = _new_name(layout, "strided")
+contiguous_format = _new_name(memory_format, "contiguous_format")
+preserve_format = _new_name(memory_format, "preserve_format")
+channels_last = _new_name(memory_format, "channels_last")
+channels_last_3d = _new_name(memory_format, "channels_last_3d")
 
 ORDERS = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}  # innermost dim first
 

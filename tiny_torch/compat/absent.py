@@ -111,7 +111,7 @@ def message(owner: Any, namespace: str, name: str, frame: FrameType | None) -> s
     return text if hasattr(owner, near[0]) else text[:-1] + ", which is not in tiny_torch either?"
 
 
-def unknown(name: str) -> str:
+def unknown_text(name: str) -> str:
     """What to say of a full name, such as "torch.nn.nosuch", that is not here."""
     short = re.sub(r"^F\.", "nn.functional.", re.sub(r"^(tiny_)?torch\.", "", name))
     space, _, last = short.rpartition(".")
@@ -119,7 +119,7 @@ def unknown(name: str) -> str:
     try:
         owner = Tensor if path == "tiny_torch.Tensor" else importlib.import_module(path)
     except ModuleNotFoundError:
-        return unknown(space)
+        return unknown_text(space)
     return message(owner, public_name(path), last, None).replace(" (?)", "")
 
 

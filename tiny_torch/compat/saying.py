@@ -19,13 +19,13 @@ def say_once(name: str, text: str, stacklevel: int = 3) -> None:
 def refusing(name: str, why: str) -> Callable[..., Any]:
     """A function of that full name that raises NotImplementedError, whatever its arguments."""
 
-    def refused(*arguments: Any, **keywords: Any) -> Any:
+    def refuse(*arguments: Any, **keywords: Any) -> Any:
         raise NotImplementedError(f"{name} is not in tiny_torch: {why}")
 
-    refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
-    refused.__doc__ = f"Raises NotImplementedError: {why}."
-    refused.refusal = why  # type: ignore[attr-defined]  # which compat/check.py reads
-    return refused
+    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
+    refuse.__doc__ = f"Raises NotImplementedError: {why}."
+    refuse.refusal = why  # type: ignore[attr-defined]  # which compat/check.py reads
+    return refuse
 
 
 def refusing_class(name: str, why: str) -> type:

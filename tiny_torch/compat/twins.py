@@ -16,7 +16,7 @@ from tiny_torch.functions.nn.batch_norm import statistics_of
 from tiny_torch.functions.nn.embedding import apply_embedding
 from tiny_torch.nn import functional
 from tiny_torch.ops.nn.batch_norm import NativeBatchNorm
-from tiny_torch.ops.nn.losses import reduced
+from tiny_torch.ops.nn.losses import reduce_loss
 from tiny_torch.tensor import Tensor
 
 OF_METHODS = """
@@ -116,7 +116,7 @@ def kl_div(
     """As nn.functional.kl_div, without "batchmean"."""
     kind = reduction_of(reduction)
     loss = functional.kl_div(input, target, reduction="none", log_target=log_target)
-    return reduced(loss, kind)
+    return reduce_loss(loss, kind)
 
 
 def margin_ranking_loss(

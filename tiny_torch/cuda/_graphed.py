@@ -82,12 +82,12 @@ class Recording:
                     None if grad is None else grad.detach() for grad in recording.input_grads
                 )
 
-        def replayed(*args: Any) -> Any:
+        def replay(*args: Any) -> Any:
             leaves = torch.utils._pytree.tree_flatten(args)[0]
             outputs = Graphed.apply(*leaves, *recording.parameters)
             return torch.utils._pytree.tree_unflatten(outputs, recording.structure)
 
-        return replayed
+        return replay
 
 
 def check(function: Callable, samples: tuple) -> None:
@@ -110,7 +110,7 @@ def check(function: Callable, samples: tuple) -> None:
         )
 
 
-def graphed(
+def with_graphs(
     callables: tuple[Callable, ...],
     samples: tuple[tuple, ...],
     warm_ups: int,
@@ -132,10 +132,10 @@ def graphed(
         recording.record_forward(pool)
     for recording in reversed(recordings):
         recording.record_backward(pool)
-    return tuple(installed(recording) for recording in recordings)
+    return tuple(install(recording) for recording in recordings)
 
 
-def installed(recording: Recording) -> Any:
+def install(recording: Recording) -> Any:
     """What stands for the callable: the function that replays, or the module with it inside.
 
     A module that is in another mode than it was recorded in, training or not, goes on as before.
@@ -172,5 +172,5 @@ def make_graphed_callables(
     many: tuple[Callable, ...] = callables if isinstance(callables, tuple) else (callables,)
     samples = sample_args if isinstance(callables, tuple) else (sample_args,)
     shared = graph_pool_handle() if pool is None else pool
-    results = graphed(many, samples, num_warmup_iters, allow_unused_input, shared)
+    results = with_graphs(many, samples, num_warmup_iters, allow_unused_input, shared)
     return results if isinstance(callables, tuple) else results[0]

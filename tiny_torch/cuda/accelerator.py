@@ -30,7 +30,7 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     return Device("cuda")
 
 
-def checked(device: Any) -> Any:
+def device_of(device: Any) -> Any:
     """The device that an argument names; RuntimeError without accelerator, or for another one."""
     if not is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
@@ -42,7 +42,7 @@ def checked(device: Any) -> Any:
 
 def current_device_index() -> int:
     """The index of the current accelerator."""
-    checked(None)
+    device_of(None)
     return 0
 
 
@@ -51,7 +51,7 @@ current_device_idx = current_device_index
 
 def set_device_index(device: Any, /) -> None:
     """Makes an accelerator the current one: there is one."""
-    checked(device)
+    device_of(device)
 
 
 set_device_idx = set_device_index
@@ -73,68 +73,68 @@ class device_index:
 
 def get_device_capability(device: Any = None, /) -> dict[str, Any]:
     """What the accelerator can: the dtypes of its tensors."""
-    checked(device)
+    device_of(device)
     names = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64"
     return {"supported_dtypes": {getattr(_core, name) for name in names.split()}}
 
 
 def current_stream(device: Any = None, /) -> cuda.Stream:
     """The stream that the calling thread's launches go to."""
-    return cuda.current_stream(checked(device))
+    return cuda.current_stream(device_of(device))
 
 
 def set_stream(stream: cuda.Stream) -> None:
     """Makes a stream the calling thread's."""
-    checked(None)
+    device_of(None)
     cuda.set_stream(stream)
 
 
 def synchronize(device: Any = None, /) -> None:
     """Waits until the accelerator has done all that it was given."""
-    cuda.synchronize(checked(device))
+    cuda.synchronize(device_of(device))
 
 
 def empty_cache() -> None:
     """Gives the memory that no tensor has back to the accelerator."""
-    checked(None)
+    device_of(None)
     cuda.empty_cache()
 
 
 def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
     """The accelerator's free and total bytes."""
-    return cuda.mem_get_info(checked(device_index))
+    return cuda.mem_get_info(device_of(device_index))
 
 
 def memory_stats(device_index: Any = None, /) -> dict[str, int]:
     """Counts of the allocator, as `cuda.memory_stats` has them."""
-    return cuda.memory_stats(checked(device_index))
+    return cuda.memory_stats(device_of(device_index))
 
 
 def memory_allocated(device_index: Any = None, /) -> int:
     """The bytes that tensors have now."""
-    return cuda.memory_allocated(checked(device_index))
+    return cuda.memory_allocated(device_of(device_index))
 
 
 def max_memory_allocated(device_index: Any = None, /) -> int:
     """The most bytes that tensors ever had."""
-    return cuda.max_memory_allocated(checked(device_index))
+    return cuda.max_memory_allocated(device_of(device_index))
 
 
 def memory_reserved(device_index: Any = None, /) -> int:
     """The bytes that the process has now."""
-    return cuda.memory_reserved(checked(device_index))
+    return cuda.memory_reserved(device_of(device_index))
 
 
 def max_memory_reserved(device_index: Any = None, /) -> int:
     """The most bytes that the process ever had."""
-    return cuda.max_memory_reserved(checked(device_index))
+    return cuda.max_memory_reserved(device_of(device_index))
 
 
 def reset_accumulated_memory_stats(device_index: Any = None, /) -> None:
     """What was ever allocated and freed is counted anew, from 0."""
-    cuda.reset_accumulated_memory_stats(checked(device_index))
+    cuda.reset_accumulated_memory_stats(device_of(device_index))
 
 
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
     """The peaks begin anew, at what is in use now."""
-    cuda.reset_peak_memory_stats(checked(device_index))
+    cuda.reset_peak_memory_stats(device_of(device_index))

@@ -26,7 +26,7 @@ COUNTS = (  # of memory_stats, and what the table of memory_summary calls them
 )
 
 
-def checked(device: Any) -> Any:
+def device_table(device: Any) -> Any:
     """The table of the device that an argument names."""
     accelerator = _device.table()
     _device.check_index(_device.index_of(device, optional=True))
@@ -37,7 +37,7 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     """What `memory_stats` tells, as dictionaries in one another; empty before the first use."""
     if not _device.is_initialized():
         return {}
-    statistics = checked(device).statistics()
+    statistics = device_table(device).statistics()
     return {
         name: {"all": value} if isinstance(value, dict) else value
         for name, value in statistics.items()
@@ -103,12 +103,12 @@ def max_memory_cached(device: Any = None) -> int:
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """The peaks begin anew, at what is in use now."""
-    checked(device).reset_peaks()
+    device_table(device).reset_peaks()
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
     """What was ever allocated and freed, retried and refused is counted anew, from 0."""
-    checked(device).reset_counts()
+    device_table(device).reset_counts()
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
@@ -144,7 +144,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     Raises TypeError for what is no float, ValueError for one out of range.
     """
     global _fraction
-    accelerator = checked(device)
+    accelerator = device_table(device)
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:
@@ -155,7 +155,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
     """The share of the GPU's memory that the process may have."""
-    checked(device)
+    device_table(device)
     return _fraction
 
 
@@ -164,7 +164,7 @@ _fraction = 1.0
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """The GPU's free and total bytes, whoever has them."""
-    return checked(device).memory_info()
+    return device_table(device).memory_info()
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
@@ -172,7 +172,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
     https://pytorch.org/docs/stable/generated/torch.cuda.memory.memory_summary.html
     """
-    checked(device)
+    device_table(device)
     stats = memory_stats(device)
     rule, line = "=" * 75, "-" * 75
     rows = [rule, f"{'CUDA memory summary, device ID 0':^75}", line]

@@ -62,7 +62,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         param = self._param
-        return self._enumerated(torch.arange(2, dtype=param.dtype, device=param.device), expand)
+        return self._enumerate(torch.arange(2, dtype=param.dtype, device=param.device), expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

@@ -96,4 +96,4 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(torch.arange(self._num_events, device=self._param.device), expand)
+        return self._enumerate(torch.arange(self._num_events, device=self._param.device), expand)

@@ -162,7 +162,7 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
-    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+    def _enumerate(self, values: Tensor, expand: bool) -> Tensor:
         """`values` along dim 0, before the dims of the batch."""
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

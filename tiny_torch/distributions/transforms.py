@@ -41,7 +41,7 @@ from tiny_torch.distributions.utils import _sum_rightmost, lazy_property, same_a
 from tiny_torch.tensor import Tensor
 
 
-def _widened(constraint: Any, event_dim: int) -> Any:
+def _independent(constraint: Any, event_dim: int) -> Any:
     missing = event_dim - constraint.event_dim
     return constraints.independent(constraint, missing) if missing > 0 else constraint
 
@@ -68,7 +68,7 @@ class ComposeTransform(Transform):
         for part in reversed(self.parts):
             event_dim += part.domain.event_dim - part.codomain.event_dim
             event_dim = max(event_dim, part.domain.event_dim)
-        return _widened(self.parts[0].domain, event_dim)
+        return _independent(self.parts[0].domain, event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self):
@@ -78,7 +78,7 @@ class ComposeTransform(Transform):
         for part in self.parts:
             event_dim += part.codomain.event_dim - part.domain.event_dim
             event_dim = max(event_dim, part.codomain.event_dim)
-        return _widened(self.parts[-1].codomain, event_dim)
+        return _independent(self.parts[-1].codomain, event_dim)
 
     @lazy_property
     def bijective(self) -> bool:

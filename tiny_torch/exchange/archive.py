@@ -98,14 +98,14 @@ class ArchiveReader:
         try:
             self._entries = {entry.filename: entry for entry in zipfile.ZipFile(file).infolist()}
         except (zipfile.BadZipFile, struct.error, OSError, *_ODD_FIELDS) as error:
-            raise _damaged(str(error)) from error
+            raise _damage_error(str(error)) from error
         folder, slash, _ = next(iter(self._entries), "").partition("/")
         if not slash:
-            raise _damaged("its records are not in a folder, as those of `save` are")
+            raise _damage_error("its records are not in a folder, as those of `save` are")
         self._folder = folder
         # records may share bytes of the file: together they must not be more than the file
         if sum(entry.file_size for entry in self._entries.values()) > self._end - start:
-            raise _damaged("its records are larger than the file")
+            raise _damage_error("its records are larger than the file")
 
     def __contains__(self, name: str) -> bool:
         return f"{self._folder}/{name}" in self._entries
@@ -118,33 +118,33 @@ class ArchiveReader:
         """The bytes of a record. Raises RuntimeError if it is missing, damaged or compressed."""
         entry = self._entry(name)
         if entry.compress_type != _STORED or entry.flag_bits & _ENCRYPTED:
-            raise _damaged(f"record {entry.filename!r} is compressed or encrypted")
+            raise _damage_error(f"record {entry.filename!r} is compressed or encrypted")
         header = self._bytes(entry.header_offset, _LOCAL_HEADER.size, entry.filename)
         signature, *_, name_size, extra_size = _LOCAL_HEADER.unpack(header)
         if signature != b"PK\3\4" or entry.file_size != entry.compress_size:
-            raise _damaged(f"record {entry.filename!r} has a wrong header")
+            raise _damage_error(f"record {entry.filename!r} has a wrong header")
         start = entry.header_offset + _LOCAL_HEADER.size + name_size + extra_size
         data = self._bytes(start, entry.file_size, entry.filename)
         # 0 stands for "not computed": torch.serialization.set_crc32_options(False)
         if entry.CRC and zlib.crc32(data) != entry.CRC:
-            raise _damaged(f"record {entry.filename!r} has a wrong checksum")
+            raise _damage_error(f"record {entry.filename!r} has a wrong checksum")
         return data
 
     def _entry(self, name: str) -> zipfile.ZipInfo:
         path = f"{self._folder}/{name}"
         if path not in self._entries:
-            raise _damaged(f"it has no record {path!r}")
+            raise _damage_error(f"it has no record {path!r}")
         return self._entries[path]
 
     def _bytes(self, start: int, size: int, name: str) -> bytes:
         if start < 0 or start + size > self._end:
-            raise _damaged(f"record {name!r} lies outside the file")
+            raise _damage_error(f"record {name!r} lies outside the file")
         self._file.seek(start)
         data = self._file.read(size)
         while len(data) < size:  # an unbuffered file may return less than it was asked for
             more = self._file.read(size - len(data))
             if not more:
-                raise _damaged(f"record {name!r} is cut off")
+                raise _damage_error(f"record {name!r} is cut off")
             data += more
         return data
 
@@ -153,7 +153,7 @@ class ArchiveReader:
 _ODD_FIELDS = (ValueError, IndexError, OverflowError, EOFError, NotImplementedError)
 
 
-def _damaged(reason: str) -> RuntimeError:
+def _damage_error(reason: str) -> RuntimeError:
     return RuntimeError(
         f"[load] failed reading zip archive: {reason}. The file is probably corrupt: it may have "
         "been written or downloaded in part, or changed since"

@@ -42,7 +42,7 @@ def load_legacy(
     file.seek(start)
     _plain(file)  # the magic number, which `is_legacy` has seen
     if (version := _plain(file)) != VERSION:
-        raise RuntimeError(f"Invalid protocol version: {_shown(version)}")
+        raise RuntimeError(f"Invalid protocol version: {_text_of(version)}")
     _plain(file)  # the sizes of integers of the machine that wrote the file
     rebuilder = _LegacyRebuilder(size, map_location, user_globals)
     result = unpickle(_next_pickle(file), rebuilder)
@@ -97,7 +97,7 @@ def _text(part: Any) -> Any:
     return part.decode("ascii", "replace") if type(part) is bytes else part
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return str(value) if type(value) is int and value < 10**20 else type(value).__name__
 
 

@@ -45,7 +45,7 @@ def save_file(
     memory, which the format cannot say.
     """
     temporary = f"{os.fspath(filename)}.{secrets.token_hex(8)}.tmp"
-    kept = checked(tensors)
+    kept = tensors_to_write(tensors)
     try:
         serialize_file(specs(kept), temporary, metadata=metadata)
         os.replace(temporary, filename)
@@ -63,7 +63,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
     >>> safetensors.load(safetensors.save({"weight": torch.ones(2)}))
     {'weight': tensor([1., 1.])}
     """
-    kept = checked(tensors)
+    kept = tensors_to_write(tensors)
     return bytes(serialize(specs(kept), metadata=metadata))
 
 
@@ -93,7 +93,7 @@ def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
     return tensors
 
 
-def checked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def tensors_to_write(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors in main memory, once it is sure that the format can say them."""
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, Tensor] but received {type(tensors)}")

@@ -30,7 +30,7 @@ from tiny_torch.exchange.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
 from tiny_torch.exchange.legacy import is_legacy, load_legacy
 from tiny_torch.exchange.pickler import pickler_of
 from tiny_torch.exchange.rebuild import Rebuilder, StoragesOfArchive
-from tiny_torch.exchange.trusting import unpickled
+from tiny_torch.exchange.trusting import load_pickle
 from tiny_torch.exchange.unpickler import Unpickler
 
 __all__ = [
@@ -237,7 +237,7 @@ def _load(file: IO[bytes], map_location: Any, pickle_module: Any, arguments: dic
 
     def unpickle(data: bytes, rebuilder: Rebuilder) -> Any:
         if pickle_module is not None:
-            return unpickled(data, rebuilder, pickle_module, arguments)
+            return load_pickle(data, rebuilder, pickle_module, arguments)
         return Unpickler(data, rebuilder.find_global, rebuilder.load_storage).load()
 
     try:

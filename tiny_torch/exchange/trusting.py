@@ -14,7 +14,7 @@ from typing import Any
 from tiny_torch.exchange.rebuild import Rebuilder, known_global
 
 
-def unpickled(data: bytes, rebuilder: Rebuilder, pickle_module: Any, arguments: dict) -> Any:
+def load_pickle(data: bytes, rebuilder: Rebuilder, pickle_module: Any, arguments: dict) -> Any:
     """The object of a pickle whose storages `rebuilder` has; `arguments` are the Unpickler's."""
 
     class Unpickler(pickle_module.Unpickler):
@@ -37,7 +37,7 @@ def of_torch(module: str, name: str) -> Any:
     # A class may stand in another file than PyTorch's: then a package above exports it.
     path = module.split(".")[1:]
     for end in range(len(path), -1, -1):
-        home = imported(".".join(["tiny_torch", *path[:end]]))
+        home = import_module(".".join(["tiny_torch", *path[:end]]))
         value = home and attribute(home, name)
         if value is not None:
             return value
@@ -46,7 +46,7 @@ def of_torch(module: str, name: str) -> Any:
     )
 
 
-def imported(name: str) -> ModuleType | None:
+def import_module(name: str) -> ModuleType | None:
     """The module; None where there is none of that name."""
     try:
         return importlib.import_module(name)

@@ -113,7 +113,7 @@ class Unpickler:
         self.calling_out = False
         return result
 
-    def allowed(self, value: object) -> Allowed | None:
+    def permission(self, value: object) -> Allowed | None:
         """The Allowed of a value that this file has named as a global."""
         found = self.globals.get(id(value))
         return found if found is not None and found.value is value else None
@@ -164,7 +164,7 @@ def _stack_global(self: Unpickler) -> None:
 @_opcode(pickle.REDUCE)
 def _reduce(self: Unpickler) -> None:
     args, function = self.stack.pop(), self.stack.pop()
-    allowed = self.allowed(function)
+    allowed = self.permission(function)
     if allowed is None or allowed.call is None or type(args) is not tuple:
         raise UnpicklingError(f"Trying to call reduce for unrecognized function {_name(function)}")
     if allowed.of_user:
@@ -180,7 +180,7 @@ def _reduce(self: Unpickler) -> None:
 @_opcode(pickle.NEWOBJ)
 def _new_object(self: Unpickler) -> None:
     args, cls = self.stack.pop(), self.stack.pop()
-    allowed = self.allowed(cls)
+    allowed = self.permission(cls)
     if allowed is None or not allowed.of_user or not isinstance(cls, type):
         raise UnpicklingError(
             "Can only create new object for classes allowlisted via `add_safe_globals`, "
@@ -193,7 +193,7 @@ def _new_object(self: Unpickler) -> None:
 def _build(self: Unpickler) -> None:
     state = self.stack.pop()
     target = self.stack[-1]
-    allowed = self.allowed(type(target))
+    allowed = self.permission(type(target))
     if allowed is not None and allowed.of_user:
         self.call_out(_build_user_object, target, state)
     elif type(target) is OrderedDict:  # a state_dict's _metadata

@@ -102,13 +102,13 @@ def main(given: list[str]) -> int:
     except (RuntimeError, OSError, ValueError, ImportError, AttributeError) as error:
         print(f"to-c: {error}", file=sys.stderr)
         return 1
-    code, verdict = compared(report)
+    code, verdict = comparison(report)
     ours = time_of(model.eval(), inputs) if code == 0 else 0.0
     print(table(report, verdict, ours))
     return code
 
 
-def compared(report: Report) -> tuple[int, list[tuple[str, str]]]:
+def comparison(report: Report) -> tuple[int, list[tuple[str, str]]]:
     """What the file's self-test says: an exit code, and rows of the table."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:

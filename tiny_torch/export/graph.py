@@ -88,10 +88,10 @@ def values_in(argument: Any) -> Iterator[Value]:
             yield from values_in(item)
 
 
-def mapped(argument: Any, change: Callable[[Any], Any]) -> Any:
+def map_leaves(argument: Any, change: Callable[[Any], Any]) -> Any:
     """The argument with each leaf of its tuples and lists changed; lists become tuples."""
     if isinstance(argument, tuple | list):
-        return tuple([mapped(item, change) for item in argument])
+        return tuple([map_leaves(item, change) for item in argument])
     return change(argument)
 
 

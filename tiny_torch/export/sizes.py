@@ -27,24 +27,24 @@ class Size:
     def __init__(self, values: Sequence[int]) -> None:
         self.values = tuple(values)
 
-    def combined(self, other: Any, operate: Callable[[int, int], int]) -> Any:
+    def combine(self, other: Any, operate: Callable[[int, int], int]) -> Any:
         others = other.values if isinstance(other, Size) else (other,) * len(self.values)
-        return sized([operate(a, b) for a, b in zip(self.values, others, strict=True)])
+        return size_of([operate(a, b) for a, b in zip(self.values, others, strict=True)])
 
     def __add__(self, other: Any) -> Any:
-        return self.combined(other, lambda a, b: a + b)
+        return self.combine(other, lambda a, b: a + b)
 
     def __sub__(self, other: Any) -> Any:
-        return self.combined(other, lambda a, b: a - b)
+        return self.combine(other, lambda a, b: a - b)
 
     def __rsub__(self, other: Any) -> Any:
-        return self.combined(other, lambda a, b: b - a)
+        return self.combine(other, lambda a, b: b - a)
 
     def __mul__(self, other: Any) -> Any:
-        return self.combined(other, lambda a, b: a * b)
+        return self.combine(other, lambda a, b: a * b)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self.combined(other, lambda a, b: a // b)
+        return self.combine(other, lambda a, b: a // b)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -59,7 +59,7 @@ class Size:
         return "|".join(map(str, self.values))
 
 
-def sized(values: Sequence[int]) -> Any:
+def size_of(values: Sequence[int]) -> Any:
     """A Size, or the int that all of them are."""
     return values[0] if len(set(values)) == 1 else Size(values)
 
@@ -89,7 +89,7 @@ def trace_sized(
     for plan in plans(axes):
         try:
             graphs = [
-                trace(model, *resized(args, kwargs, axes, sizes), has)  # type: ignore[call-arg]
+                trace(model, *resize_arguments(args, kwargs, axes, sizes), has)  # type: ignore[call-arg]
                 for sizes in plan
             ]
         except ExportError:
@@ -99,7 +99,7 @@ def trace_sized(
             continue
         for axis, *sizes in zip(axes, *plan, strict=True):
             axis.size = Size(sizes)
-        return merged(graphs)
+        return merge(graphs)
     names = ", ".join(axis.name for axis in axes)
     raise ExportError(
         f"dynamic axes {names}: the model does not run at other sizes: {failed}"
@@ -125,7 +125,9 @@ def plans(axes: list[Axis]) -> Iterator[list[list[int]]]:
         ]
 
 
-def resized(args: Sequence[Any], kwargs: dict, axes: list[Axis], sizes: list[int]) -> tuple:
+def resize_arguments(
+    args: Sequence[Any], kwargs: dict, axes: list[Axis], sizes: list[int]
+) -> tuple:
     """The arguments with the axes at these sizes: elements are repeated, or left out."""
     leaves, spec = tree_flatten((tuple(args), kwargs))
     tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
@@ -137,7 +139,7 @@ def resized(args: Sequence[Any], kwargs: dict, axes: list[Axis], sizes: list[int
     return tree_unflatten(leaves, spec)
 
 
-def merged(graphs: list[Graph]) -> Graph:
+def merge(graphs: list[Graph]) -> Graph:
     """The first graph, with a Size for each int that differs between them."""
     first = graphs[0]
     pairs: dict[int, Any] = {}  # the values of the other graphs, by that of the first
@@ -150,7 +152,7 @@ def merged(graphs: list[Graph]) -> Graph:
         if len({len(v.shape) for v in values}) > 1 or len({v.dtype for v in values}) > 1:
             raise ExportError(f"dims or dtype of a tensor follow a dynamic axis: {list(values)}")
         value.shape = tuple(
-            [sized(sizes) for sizes in zip(*[v.shape for v in values], strict=True)]
+            [size_of(sizes) for sizes in zip(*[v.shape for v in values], strict=True)]
         )
         if value.array is not None and not same_elements(values):
             value.array = [v.array for v in values]  # one per trace: what it is, onnx/ has to see
@@ -161,7 +163,7 @@ def merged(graphs: list[Graph]) -> Graph:
         node = nodes[0]
         if len({n.name for n in nodes}) > 1 or len({len(n.outputs) for n in nodes}) > 1:
             raise differs(nodes)
-        node.arguments = unified([n.arguments for n in nodes], pair, node, ())
+        node.arguments = unify([n.arguments for n in nodes], pair, node, ())
         for values in zip(*[n.outputs for n in nodes], strict=True):
             pair(values)
     if len({len(g.nodes) for g in graphs}) > 1:
@@ -183,7 +185,7 @@ def same_elements(values: Sequence[Value]) -> bool:
     return all(first.tobytes() == value.array.numpy().tobytes() for value in values[1:])
 
 
-def unified(given: Sequence[Any], pair: Callable, node: Node, path: tuple) -> Any:
+def unify(given: Sequence[Any], pair: Callable, node: Node, path: tuple) -> Any:
     """One argument from those of all traces."""
     first = given[0]
     if isinstance(first, tuple | list):
@@ -192,14 +194,14 @@ def unified(given: Sequence[Any], pair: Callable, node: Node, path: tuple) -> An
                 return steps_of(given)
             raise differs([node])
         items = zip(*given, strict=True)
-        return tuple([unified(item, pair, node, (*path, i)) for i, item in enumerate(items)])
+        return tuple([unify(item, pair, node, (*path, i)) for i, item in enumerate(items)])
     if isinstance(first, Value):
         if not all(isinstance(value, Value) for value in given):
             raise differs([node])
         pair(given)
         return first
     if type(first) is int and all(type(value) is int for value in given):
-        return sized(given)
+        return size_of(given)
     if any(type(value) is not type(first) or value != first for value in given):
         shown = ", ".join(map(repr, given))
         raise ExportError(f"{node.name} is given {shown} as a dynamic axis grows; {node.place}")
@@ -211,7 +213,7 @@ def steps_of(given: Sequence[Any]) -> Any:
 
     Their number follows an axis; it is the input's.
     """
-    return (sized([rows[0] for rows in given]),)
+    return (size_of([rows[0] for rows in given]),)
 
 
 def formula(wanted: Size, axes: list[Axis]) -> tuple[int, list[Axis], int] | None:

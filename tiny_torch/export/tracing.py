@@ -18,7 +18,7 @@ from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.autograd.reading import ReadingMode
 from tiny_torch.base.modes import Scope
-from tiny_torch.export.graph import ExportError, Graph, Node, Value, mapped
+from tiny_torch.export.graph import ExportError, Graph, Node, Value, map_leaves
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.nn import Module
 from tiny_torch.ops.index.within import SliceScatter
@@ -77,7 +77,7 @@ class Tracer(ReadingMode):
             raise self.refusal(f"{name} writes its result to out=", frame)
         place = Place(frame)
         node = Node(computes, (), place.line, self.paths.path(place.modules), name)
-        node.arguments = mapped(arguments, lambda x: self.value_of(x, node))
+        node.arguments = map_leaves(arguments, lambda x: self.value_of(x, node))
         before = default_generator.core.get_state()
         if kind == IN_PLACE:
             self.begin_write(arguments[0].array)
@@ -233,7 +233,7 @@ def trace(
     composite. Raises ExportError for what a trace cannot follow, TypeError for no input.
     """
     tracer = Tracer(type(model).__name__, has)
-    args, kwargs, leaves = cloned(args, kwargs or {})
+    args, kwargs, leaves = clone_arguments(args, kwargs or {})
     if not leaves:
         raise TypeError("[export] expected a tensor among the model's arguments, got none")
     module = model if isinstance(model, Module) else None
@@ -253,7 +253,9 @@ def named_state(module: Module | None) -> list[tuple[str, Tensor]]:
     return [] if module is None else [*module.named_parameters(), *module.named_buffers()]
 
 
-def cloned(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple, dict, list[Tensor]]:
+def clone_arguments(
+    args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[tuple, dict, list[Tensor]]:
     """The arguments with copies of their tensors, which a model may write, and these copies."""
     leaves, spec = tree_flatten((tuple(args), kwargs))
     leaves = [x.detach().clone() if isinstance(x, Tensor) else x for x in leaves]

@@ -34,12 +34,12 @@ def functional_call(
     >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 1)}, torch.tensor([3.0]))
     tensor([3.])
     """
-    tensors = merged(parameter_and_buffer_dicts)
+    tensors = merge(parameter_and_buffer_dicts)
     own = {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
-    swap = tied(own, tensors) if tie_weights else dict(tensors)
+    swap = tie(own, tensors) if tie_weights else dict(tensors)
     if strict:
         check_names(module, own, swap)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -47,7 +47,7 @@ def functional_call(
     return _core.within(Exchanged(module, swap, written), module, *args, **(kwargs or {}))
 
 
-def merged(dicts: Any) -> dict[str, Tensor]:
+def merge(dicts: Any) -> dict[str, Tensor]:
     """One dict of several; ValueError where a name is in two."""
     if isinstance(dicts, dict):
         return dicts
@@ -68,7 +68,7 @@ def merged(dicts: Any) -> dict[str, Tensor]:
     return {name: tensor for d in dicts for name, tensor in d.items()}
 
 
-def tied(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def tie(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """What is given, under all the names of the tensor that it replaces."""
     names: dict[int, list[str]] = {}
     for name, tensor in own.items():

@@ -59,7 +59,7 @@ def vmap(
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def batched(*args: Any, **kwargs: Any) -> Any:
         check_out_dims(out_dims, func)
         leaves, dims, spec = batched_inputs(in_dims, args, func)
         sizes = [x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None]
@@ -83,10 +83,10 @@ def vmap(
         batches = [x for x, d in zip(leaves, dims, strict=True) if d is not None]
         samples = Samples(batches, randomness)
         # of an empty batch, a sample of zeros tells the shapes
-        outputs = called(sample, max(sizes[0], 1), samples)
-        return stacked(outputs, out_dims, func, sizes[0], samples)
+        outputs = outputs_of(sample, max(sizes[0], 1), samples)
+        return stack_outputs(outputs, out_dims, func, sizes[0], samples)
 
-    return mapped
+    return batched
 
 
 def others(x: Tensor, dim: int) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def others(x: Tensor, dim: int) -> tuple[int, ...]:
     return (*x.shape[:dim], *x.shape[dim + 1 :])
 
 
-def called(sample: Callable[[int], Any], count: int, samples: Samples) -> list:
+def outputs_of(sample: Callable[[int], Any], count: int, samples: Samples) -> list:
     """sample(0), watched, sample(1), ...; what they draw is as `samples.randomness` says."""
     before = default_generator.get_state()
     with samples:
@@ -163,7 +163,9 @@ def check_out_dims(out_dims: Any, func: Callable) -> None:
         )
 
 
-def stacked(outputs: list, out_dims: Any, func: Callable, count: int, samples: Samples) -> Any:
+def stack_outputs(
+    outputs: list, out_dims: Any, func: Callable, count: int, samples: Samples
+) -> Any:
     """The samples' outputs as trees of batches."""
     spec = tree_flatten(outputs[0])[1]
     by_sample = [tree_flatten(output)[0] for output in outputs]
@@ -271,9 +273,9 @@ def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
     def all_of(tables: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-        return {name: joined([table[name] for table in tables]) for name in tables[0]}
+        return {name: join([table[name] for table in tables]) for name in tables[0]}
 
-    def joined(tensors: list[Tensor]) -> Tensor:
+    def join(tensors: list[Tensor]) -> Tensor:
         if not all(t.is_leaf for t in tensors):
             return stack(tensors)
         if len({t.requires_grad for t in tensors}) > 1:

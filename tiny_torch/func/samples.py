@@ -206,7 +206,7 @@ class Samples(ReadingMode):
                 "doesn't work on out= or view ops."
             )
         if kind == IN_PLACE and not self.depends(arguments[0]):
-            raise unbatched(op, self.level)
+            raise refuse_batch(op, self.level)
 
     def check_running(self, x: Tensor, statistics: tuple) -> None:
         """Before a layer writes the running statistics of x, or None, in place."""
@@ -219,7 +219,7 @@ class Samples(ReadingMode):
         parts = index if isinstance(index, tuple) else (index,)
         chosen = [x for x in parts if isinstance(x, Tensor) and self.depends(x)]
         if value and chosen and not self.depends(tensor):
-            raise unbatched(IndexPut, self.level)
+            raise refuse_batch(IndexPut, self.level)
         if any(x.dtype in (_core.bool, _core.uint8) for x in chosen):
             raise RuntimeError(MASK)
 
@@ -233,7 +233,7 @@ def op_without_rule(name: str, arguments: tuple) -> str:
     return "equal" if name == "equal" else ""
 
 
-def unbatched(op: Any, level: int) -> RuntimeError:
+def refuse_batch(op: Any, level: int) -> RuntimeError:
     """Of an op that writes samples into a tensor that holds one value for all."""
     what = op.batching or aten_name(op, True)
     where = f"at level {level}" if what.startswith("aten") else "in a vmap"

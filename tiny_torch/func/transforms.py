@@ -133,14 +133,14 @@ def jacrev(
     def jacobian(*args: Any) -> Any:
         output, pull, *aux = vjp_by(func, args, argnums, has_aux)
         outputs, output_spec = tree_flatten(output)
-        inputs, input_spec = tree_flatten(sliced(args, argnums))
+        inputs, input_spec = tree_flatten(slice_arguments(args, argnums))
         rows = []
         for basis in standard_basis(outputs):
             rows.append(tree_flatten(pull(tree_unflatten(basis, output_spec)))[0])
         parts, start = [], 0
         for y in outputs:
             block, start = rows[start : start + y.numel()], start + y.numel()
-            parts.append([stacked([r[i] for r in block], y, x) for i, x in enumerate(inputs)])
+            parts.append([stack_rows([r[i] for r in block], y, x) for i, x in enumerate(inputs)])
         result = tree_unflatten([tree_unflatten(part, input_spec) for part in parts], output_spec)
         return (result, *aux) if has_aux else result
 
@@ -181,7 +181,7 @@ def jacfwd(
             row, start = [], 0
             for x, size in zip(inputs, sizes, strict=True):
                 block, start = columns[start : start + size], start + size
-                column_wise = stacked([c[j] for c in block], x, y)  # (*x, *y)
+                column_wise = stack_rows([c[j] for c in block], x, y)  # (*x, *y)
                 row.append(column_wise.permute((*range(x.ndim, x.ndim + y.ndim), *range(x.ndim))))
             parts.append(tree_unflatten(row, input_spec))
         result = tree_unflatten(parts, output_spec)
@@ -210,7 +210,7 @@ class Point:
     """Where a function is differentiated: its arguments, some of them replaced by marks."""
 
     def __init__(self, args: tuple, argnums: Argnums | None):
-        chosen = args if argnums is None else sliced(args, argnums, False)
+        chosen = args if argnums is None else slice_arguments(args, argnums, False)
         leaves, self.spec = tree_flatten(chosen)
         self.marks = [mark(x) for x in leaves]
         self.own = {m for m in self.marks if m.is_leaf}
@@ -244,7 +244,7 @@ class Point:
         """Results for the caller, who knows nothing of marks."""
         recorded = is_grad_enabled()
 
-        def left(x: Any) -> Any:
+        def leave_leaf(x: Any) -> Any:
             if not isinstance(x, Tensor):
                 if x is None:
                     return x
@@ -253,7 +253,7 @@ class Point:
                 return x
             return x.detach()
 
-        return tree_map(left, tree)
+        return tree_map(leave_leaf, tree)
 
 
 def mark(x: Any) -> Tensor:
@@ -386,10 +386,10 @@ def pusher(
 
 
 def chosen_of(args: tuple, argnums: Any) -> Any:
-    return args if argnums is None else sliced(args, argnums)
+    return args if argnums is None else slice_arguments(args, argnums)
 
 
-def sliced(args: tuple, argnums: Any, as_tuple: bool = True) -> Any:
+def slice_arguments(args: tuple, argnums: Any, as_tuple: bool = True) -> Any:
     """The arguments that `argnums` names; RuntimeError where it names none, or one twice."""
     if not isinstance(argnums, int | tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
@@ -449,7 +449,7 @@ def standard_basis(tensors: list) -> Iterator[list]:
             yield basis
 
 
-def stacked(rows: list, outer: Tensor, inner: Tensor) -> Tensor:
+def stack_rows(rows: list, outer: Tensor, inner: Tensor) -> Tensor:
     """Tensors like `inner`, one per element of `outer`, as one: (*outer, *inner)."""
     if not rows:
         return inner.detach().new_zeros((*outer.shape, *inner.shape))

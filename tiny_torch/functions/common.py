@@ -126,7 +126,7 @@ def place_of(function: str, out: Any) -> Any:
     return out.array
 
 
-def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
+def compute_for_out(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
     """The op's result. It lies in `out`'s own memory if `out` has its shape and dtype.
 
     `into`, to which the caller hands it, copies a result that lies elsewhere. Raises RuntimeError
@@ -144,18 +144,18 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
     return wrap(compute(op, arguments, out.array)[0])
 
 
-def applied(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
+def apply_out(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
     """The op's result; written into `out`, which may be of any dtype that holds it, if given."""
     if out is None:
         return apply(op, input, *constants)
-    return into(out, offered(out, op, (input,), *constants), "out" not in op.unrecorded)
+    return into(out, compute_for_out(out, op, (input,), *constants), "out" not in op.unrecorded)
 
 
 def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
     """The op's result; written into `out`, which must be of its dtype, if there is one."""
     if out is None:
         return apply_many(op, inputs, *constants)
-    return into_same(out, offered(out, op, inputs, *constants), name)
+    return into_same(out, compute_for_out(out, op, inputs, *constants), name)
 
 
 def check_outs(name: str, out: Any, count: int) -> None:
@@ -216,7 +216,7 @@ def resize_out(out: Tensor, like: Any) -> None:
         out.array, out._view = like.empty_like(array.dtype), None
 
 
-def named(name: str, results: Any, out: Any = None) -> Any:
+def name_results(name: str, results: Any, out: Any = None) -> Any:
     """Results with the names that return_types has for `name`; copied into the tensors of `out`.
 
     Raises TypeError where those are not as many, RuntimeError where one is of another dtype.

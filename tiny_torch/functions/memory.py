@@ -15,7 +15,7 @@ from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.reference.layout import contiguous_strides
-from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resized
+from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resize_array
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage, copied_with_storage
 from tiny_torch.tensor import Tensor, wrap
@@ -145,7 +145,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """
     if devices.cuda_count() and not self.is_cpu:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
-    pinned = devices.pinned(self.array)
+    pinned = devices.pin(self.array)
     return self if pinned is self.array else wrap(pinned)
 
 
@@ -239,7 +239,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     else:
         layouts.check_format("resize_", memory_format)
         raise RuntimeError("Unsupported memory format Preserve")
-    return resized(self, shape, strides)
+    return resize_array(self, shape, strides)
 
 
 def view_as_dtype(x: Tensor, dtype: Any) -> Tensor:

@@ -78,10 +78,10 @@ INTS = {"int", "int | None", "int | tuple[int, ...]", "int | tuple[int, ...] | N
 # Flags that PyTorch's parser takes None for, whatever their default.
 NULLABLE = {"pin_memory", "requires_grad"}
 STRICT = {"tensor", "frombuffer", "Tensor.new_tensor"}  # whose are True or False even so
-_core.explain_refusals(refusals.again, refusals.refused)
+_core.explain_refusals(refusals.again, refusals.refusal)
 
 
-def published(
+def publish_function(
     module: str, name: str, function: Callable, second_names: dict[str, str] = NUMPY
 ) -> Callable:
     """The function as `module` shows it: with NumPy's names, and a method's without `out`.
@@ -151,7 +151,7 @@ def by_position(function: FunctionType) -> FunctionType:
 
 
 def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
-    return {name: published(module, name, own(name, f)) for name, f in functions.items()}
+    return {name: publish_function(module, name, own(name, f)) for name, f in functions.items()}
 
 
 def own(name: str, function: Any, public: str | None = None) -> Any:
@@ -169,7 +169,7 @@ def attach(methods: dict[str, Any]) -> None:
             method.__qualname__ = f"Tensor.{name}"
         public = f"Tensor.{name}" if f"Tensor.{name}" in PYTHON else name
         method = own(name, method, public)
-        setattr(Tensor, name, published("tiny_torch", f"Tensor.{name}", method))
+        setattr(Tensor, name, publish_function("tiny_torch", f"Tensor.{name}", method))
 
 
 attach(METHODS)

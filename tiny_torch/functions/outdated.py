@@ -99,7 +99,7 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
         return None
 
     @wraps(function)
-    def reordered(*arguments: Any, **keywords: Any) -> Any:
+    def reorder(*arguments: Any, **keywords: Any) -> Any:
         found = in_order(arguments, keywords)
         if found is None:
             return function(*arguments, **keywords)  # which refuses as many
@@ -114,8 +114,8 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
         into = {"out": keywords["out"]} if "out" in keywords else {}
         return function(*others, **numbers, **into)
 
-    reordered.in_order = in_order  # type: ignore[attr-defined]
-    return reordered
+    reorder.in_order = in_order  # type: ignore[attr-defined]
+    return reorder
 
 
 def is_outdated(function: Any, arguments: tuple, keywords: dict) -> bool:

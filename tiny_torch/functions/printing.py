@@ -82,7 +82,7 @@ class Format:
             return f"{value:.0f}" + ("." if math.isfinite(value) else "")
         return f"{value:.{options.precision}f}"
 
-    def padded(self, value: Any) -> str:
+    def pad(self, value: Any) -> str:
         return self.text(value).rjust(self.width)
 
 
@@ -90,14 +90,14 @@ def vector_text(values: list, form: Format, indent: int) -> str:
     """One row; `values` has an Ellipsis where elements are left out."""
     per_line = max(1, int((options.linewidth - indent) // (form.width + 2)))
     left_out = " ..." if len(values) > 1 else "..."
-    texts = [left_out if v is ... else form.padded(v) for v in values]
+    texts = [left_out if v is ... else form.pad(v) for v in values]
     lines = [texts[i : i + per_line] for i in range(0, len(texts), per_line)] or [[]]
     return "[" + (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines) + "]"
 
 
 def nested_text(data: Any, ndim: int, form: Format, indent: int) -> str:
     if ndim == 0:
-        return form.padded(data)
+        return form.pad(data)
     if ndim == 1:
         return vector_text(data, form, indent)
     rows = ["..." if row is ... else nested_text(row, ndim - 1, form, indent + 1) for row in data]

@@ -112,7 +112,7 @@ def is_truth(name: str, argument: str) -> bool:
     )
 
 
-def expected(annotation: str, value: Any) -> str | None:
+def expectation(annotation: str, value: Any) -> str | None:
     """What PyTorch would have wanted in a value's place; None where it is right, or unknown."""
     words = annotation.replace("int | tuple[int, ...]", "Ints").split(" | ")
     if not all(word in KINDS for word in words) or any(KINDS[word][1](value) for word in words):
@@ -139,7 +139,7 @@ def too_large(name: str, argument: str, value: Any, annotation: str) -> Exceptio
     return None
 
 
-def parsed(
+def parser_error(
     function: Any, name: str, arguments: tuple, keywords: dict, by_name: dict[str, str] = BY_NAME
 ) -> Exception | None:
     """The error of PyTorch's parser for a call; None where it has none."""
@@ -173,7 +173,7 @@ def parsed(
         annotation = function.__annotations__.get(argument, "Any")
         if annotation == "Any":
             annotation = by_name.get(argument, "Any")
-        wanted = None if is_truth(name, argument) else expected(annotation, value)
+        wanted = None if is_truth(name, argument) else expectation(annotation, value)
         if wanted is not None:
             place = position if argument in given else None
             return wrong_kind(name, argument, wanted, value, place)
@@ -264,11 +264,13 @@ def refused_by_layer(
         return error
     if type(error).__module__ != "builtins" or not is_ours(error):
         return error
-    found = parsed(forward, f"Tensor.{type(layer).__name__}", (layer, *arguments), keywords, {})
+    found = parser_error(
+        forward, f"Tensor.{type(layer).__name__}", (layer, *arguments), keywords, {}
+    )
     return error if found is None else found.with_traceback(error.__traceback__)
 
 
-def refused(
+def refusal(
     function: Any, name: str, arguments: tuple, keywords: dict, error: BaseException
 ) -> BaseException:
     """The error to raise in the place of the one that a call of `function` ended in."""
@@ -280,7 +282,7 @@ def refused(
         return error
     if is_outdated(function, arguments, keywords):
         return error
-    found = parsed(function, name, arguments, keywords)
+    found = parser_error(function, name, arguments, keywords)
     internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))
     if (
         function.__module__ == "tiny_torch.functions.creation.from_data"

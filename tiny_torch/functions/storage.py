@@ -15,7 +15,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.base import devices
 from tiny_torch.base.arguments import kind_of, wrong_kind
-from tiny_torch.base.devices import DEVICES, device, is_pinned, pinned, to_device
+from tiny_torch.base.devices import DEVICES, device, is_pinned, pin, to_device
 from tiny_torch.base.dtypes import TYPE_NAMES, type_name
 from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import wrap
@@ -77,7 +77,7 @@ class _Storage:
         """The whole memory as a 1-d array of a dtype."""
         return array_of(self._any, dtype)
 
-    def _written(self) -> Any:
+    def _writable(self) -> Any:
         """The memory for a write that tensors do not notice: it counts as none of theirs."""
         return self._array.alias()
 
@@ -119,7 +119,7 @@ class _Storage:
                 f"{source.nbytes()} bytes"
             )
         there = to_device(array_of(source._any, _core.uint8), self._any.device)
-        array_of(self._written(), _core.uint8).copy_(there)
+        array_of(self._writable(), _core.uint8).copy_(there)
         return self
 
     def resizable(self) -> bool:
@@ -148,7 +148,7 @@ class _Storage:
 
     def pin_memory(self, device: Any = None) -> Any:
         """A copy in pinned memory; itself if it is pinned."""
-        return self.over(pinned(self._array))
+        return self.over(pin(self._array))
 
     def clone(self) -> Any:
         """A copy."""
@@ -218,12 +218,12 @@ def from_bytes(kind: type[_Storage], data: bytes, dtype: Any) -> Any:
 def as_type(dtype: Any) -> Any:
     """The method `float` and its kin: a copy as elements of `dtype`."""
 
-    def converted(self: _Storage) -> TypedStorage:
+    def convert(self: _Storage) -> TypedStorage:
         array = self._array
         copy = array.clone() if array.dtype is dtype else array.astype(dtype)
         return TypedStorage.over(copy)
 
-    return converted
+    return convert
 
 
 for _name, _dtype in TYPE_NAMES.items():  # "torch.FloatTensor": float
@@ -305,7 +305,7 @@ class UntypedStorage(_Storage):
         """Every byte is `value` modulo 256."""
         if not isinstance(value, int):
             raise RuntimeError(f"fill_ expects int, but got {type(value).__name__}")
-        self._written().copy_(value & 255)
+        self._writable().copy_(value & 255)
         return self
 
     def resize_(self, size: int) -> UntypedStorage:
@@ -320,7 +320,7 @@ class UntypedStorage(_Storage):
     def byteswap(self, dtype: Any) -> None:
         """Turns the order of the bytes of each number of `dtype`."""
         size = dtype.itemsize
-        rows = self._written().as_strided((self.size() // size, size), (size, 1), 0)
+        rows = self._writable().as_strided((self.size() // size, size), (size, 1), 0)
         rows.copy_(rows.flip((1,)))
 
     def __getitem__(self, index: Any) -> Any:
@@ -345,7 +345,7 @@ class UntypedStorage(_Storage):
             raise RuntimeError("out of bounds")
         else:
             start, stop = index, index + 1
-        self._written().as_strided((stop - start,), (1,), start).copy_(value & 255)
+        self._writable().as_strided((stop - start,), (1,), start).copy_(value & 255)
 
     def _bounds(self, index: slice) -> tuple[int, int]:
         start, stop, step = index.indices(self.size())
@@ -452,7 +452,7 @@ class TypedStorage(_Storage):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         if isinstance(value, _Storage):
             raise RuntimeError(f"cannot set item with value type {type(value)}")
-        wrap(self._written())[index] = value
+        wrap(self._writable())[index] = value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypedStorage) and self.data_ptr() == other.data_ptr()

@@ -18,7 +18,7 @@ from tiny_torch.compat import run as runner
 from tiny_torch.homework import course, grading, kernel, new, notebook, speed, used
 from tiny_torch.homework.proof import prove
 from tiny_torch.homework.task import Task
-from tiny_torch.homework.telling import told
+from tiny_torch.homework.telling import verdict_lines
 from tiny_torch.homework.trial import check
 from tiny_torch.tools import apps
 
@@ -66,19 +66,19 @@ class Mine:
     def file(self, task: Task) -> Path:
         return self.folder / task.file
 
-    def passed(self, task: Task) -> bool:
+    def has_passed(self, task: Task) -> bool:
         """Whether the file, as it is now, has passed."""
         path = self.file(task)
         digest = self.known.get(task.number, {}).get("passed")
         return path.is_file() and digest == digest_of(path.read_text())
 
-    def changed(self) -> list[str]:
+    def stale_tasks(self) -> list[str]:
         """What is to be used, but is not: as it is now, it has not passed."""
         wanted = [n for n, task in self.tasks.items() if self.known.get(n, {}).get("used")]
-        return [number for number in wanted if not self.passed(self.tasks[number])]
+        return [number for number in wanted if not self.has_passed(self.tasks[number])]
 
     def stage(self, task: Task) -> str:
-        if self.passed(task):
+        if self.has_passed(task):
             return "used" if self.of(task).get("used") else "passed"
         return "started" if self.file(task).is_file() else ""
 
@@ -90,7 +90,7 @@ def digest_of(text: str) -> str:
 # ---- students ----------------------------------------------------------------------------------
 
 
-def listed(mine: Mine, args: argparse.Namespace) -> int:
+def list_tasks(mine: Mine, args: argparse.Namespace) -> int:
     track = ""
     for task in mine.tasks.values():
         if task.track != track:
@@ -119,10 +119,10 @@ def start(mine: Mine, args: argparse.Namespace) -> int:
     return 0
 
 
-def checked(mine: Mine, args: argparse.Namespace) -> int:
+def check_task(mine: Mine, args: argparse.Namespace) -> int:
     text = used.read(args.task, mine.folder)
     verdict = check(args.task, text, args.seed)
-    print(told(verdict))
+    print(verdict_lines(verdict))
     if verdict.failure is not None:
         print(f"--seed {verdict.seed} makes the same cases again")
     else:
@@ -180,7 +180,7 @@ def use(mine: Mine, args: argparse.Namespace) -> int:
 
 
 def require_passed(mine: Mine, task: Task) -> None:
-    if not mine.passed(task):
+    if not mine.has_passed(task):
         raise RuntimeError(
             f"{mine.file(task)} has not passed as it is: homework check {task.number}"
         )
@@ -190,7 +190,7 @@ def in_use(mine: Mine) -> list[str]:
     return [n for n, task in mine.tasks.items() if mine.stage(task) == "used"]
 
 
-def measured(mine: Mine, args: argparse.Namespace) -> int:
+def measure_speed(mine: Mine, args: argparse.Namespace) -> int:
     """How fast a kernel that has passed is, next to others: no points."""
     if args.task.language == "cuda":
         raise ValueError(
@@ -198,7 +198,7 @@ def measured(mine: Mine, args: argparse.Namespace) -> int:
             "so that its seconds say nothing about a GPU"
         )
     require_passed(mine, args.task)
-    print(speed.told(speed.ladder(args.task, mine.file(args.task))))
+    print(speed.table_text(speed.ladder(args.task, mine.file(args.task))))
     return 0
 
 
@@ -212,7 +212,7 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
         else:
             used.install(task, kernel.build_fast(task, mine.file(task)))
         print(f"on your code: {number} {task.title}", file=sys.stderr)
-    for number in mine.changed():
+    for number in mine.stale_tasks():
         print(
             f"on OUR code: {number} {mine.tasks[number].title}, for your file has changed since it "
             f"passed: homework check {number}",
@@ -234,7 +234,7 @@ def status(mine: Mine, args: argparse.Namespace) -> int:
         facts = mine.known.get(number, {})
         notes = [f"{facts['hints']} hints"] if facts.get("hints") else []
         notes += ["solution seen"] if facts.get("shown") else []
-        notes += ["changed since it passed"] if number in mine.changed() else []
+        notes += ["changed since it passed"] if number in mine.stale_tasks() else []
         whose = "yours" if stages[number] == "used" else "ours "
         print(f" {whose} | {task.replaces:55} {number:5} {stages[number]:8} {', '.join(notes)}")
     return 0
@@ -260,7 +260,7 @@ def reset(mine: Mine, args: argparse.Namespace) -> int:
 
 def grade(mine: Mine, args: argparse.Namespace) -> int:
     table = grading.grade(args.students, mine.tasks, args.jobs, args.seed)
-    print(grading.told(table))
+    print(grading.table_text(table))
     for path, text in ((args.json, grading.as_json(table)), (args.csv, grading.as_csv(table))):
         if path is not None:
             write_whole(path, text)
@@ -281,20 +281,20 @@ def new_task(mine: Mine, args: argparse.Namespace) -> int:
     return 0
 
 
-def written(mine: Mine, args: argparse.Namespace) -> int:
+def write_notebook(mine: Mine, args: argparse.Namespace) -> int:
     """A notebook of a task, or of all tasks of a track."""
     tasks = [task for task in mine.tasks.values() if task.number.split(".")[0] == args.what]
     if tasks:
         name = tasks[0].folder.parent.name
         title = f"{args.what} {tasks[0].track}"
     else:
-        tasks = [named(mine, args.what)]
+        tasks = [task_named(mine, args.what)]
         name, title = Path(tasks[0].file).stem, f"Task {tasks[0].number}"
     print(notebook.write(tasks, name, title, args.out, mine.folder.as_posix()))
     return 0
 
 
-def proved(mine: Mine, args: argparse.Namespace) -> int:
+def prove_tasks(mine: Mine, args: argparse.Namespace) -> int:
     bad, examples = 0, []
     print("| task | cases | wrong solutions that fail | |\n|---|--:|--:|---|")
     tasks = args.tasks or list(mine.tasks.values())
@@ -303,7 +303,7 @@ def proved(mine: Mine, args: argparse.Namespace) -> int:
             bad += bool(proof.wrong)
             cells = [f"{task.number} {task.title}", str(proof.cases), str(proof.mutants)]
             print(f"| {' | '.join([*cells, '; '.join(proof.wrong) or 'ok'])} |", flush=True)
-            files = new.unwritten(task)
+            files = new.untouched_files(task)
             if files:
                 examples.append(f"{task.number} is the example still in: {', '.join(files)}")
     print(*examples, sep="\n", end="\n" if examples else "")
@@ -332,9 +332,11 @@ def parser() -> Parser:
             found.add_argument("task", metavar="TASK", help="its number, as 2.2")
         return found
 
-    command("list", listed, "all tasks, and how far you are", False)
+    command("list", list_tasks, "all tasks, and how far you are", False)
     command("start", start, "the task's page, and a file to fill in")
-    command("check", checked, "runs your file on the task's cases").add_argument("--seed", type=int)
+    command("check", check_task, "runs your file on the task's cases").add_argument(
+        "--seed", type=int
+    )
     command("hint", hint, "one hint more")
     command("show", show, "our solution").add_argument(
         "--yes", action="store_true", help="do not ask"
@@ -344,7 +346,7 @@ def parser() -> Parser:
     running.add_argument(
         "script", nargs=argparse.REMAINDER, help="script.py, or an app's name, with its arguments"
     )
-    command("speed", measured, "your kernel's speed, next to a plain one's and ours")
+    command("speed", measure_speed, "your kernel's speed, next to a plain one's and ours")
     command("status", status, "what runs on your code, and your points", False)
     command("reset", reset, "begins anew; your file is kept beside")
     grading_ = command("grade", grade, "a folder with a folder per student", False)
@@ -354,7 +356,7 @@ def parser() -> Parser:
     grading_.add_argument(
         "--seed", type=int, help="of the cases; default: a new one for each check"
     )
-    writing = command("notebook", written, "a notebook of a task or a track", False)
+    writing = command("notebook", write_notebook, "a notebook of a task or a track", False)
     writing.add_argument("what", metavar="TASK|TRACK", help="its number, as 2.2 or 2")
     writing.add_argument("--out", type=Path, default=Path(), help="where to; default: here")
     making = command("course", new_course, "a new course, of all our tasks", False)
@@ -363,7 +365,7 @@ def parser() -> Parser:
     adding.add_argument("number", metavar="TASK", help="its number, as 9.1")
     adding.add_argument("title")
     adding.add_argument("--kind", choices=("python", "c++"), default="python")
-    proving = command("prove", proved, "that cases tell right from wrong", False)
+    proving = command("prove", prove_tasks, "that cases tell right from wrong", False)
     proving.add_argument("tasks", nargs="*", metavar="TASK")
     for parallel in (grading_, proving):
         parallel.add_argument(
@@ -380,16 +382,16 @@ def main(arguments: list[str]) -> int:
     try:
         mine = Mine(args.folder, course.tasks_of(args.course))
         if "task" in args:
-            args.task = named(mine, args.task)
+            args.task = task_named(mine, args.task)
         if "tasks" in args:
-            args.tasks = [named(mine, number) for number in args.tasks]
+            args.tasks = [task_named(mine, number) for number in args.tasks]
         return args.function(mine, args)
     except (OSError, ValueError, RuntimeError, kernel.Refused) as error:
         print(f"homework: {error}", file=sys.stderr)
         return 2
 
 
-def named(mine: Mine, number: str) -> Task:
+def task_named(mine: Mine, number: str) -> Task:
     if number not in mine.tasks:
         raise ValueError(f"there is no task {number}; homework list shows them all")
     return mine.tasks[number]

@@ -16,7 +16,7 @@ def difference(got: Any, expected: Any, tolerance: float, place: str = "the resu
         return array_difference(got, expected, tolerance, place)
     if isinstance(expected, tuple | list | dict):
         if type(got) is not type(expected):
-            return f"{place} is {told(got)}, expected {told(expected)}"
+            return f"{place} is {value_line(got)}, expected {value_line(expected)}"
         if len(got) != len(expected):
             return f"{place} has {len(got)} items, expected {len(expected)}"
         keys = expected if isinstance(expected, dict) else range(len(expected))
@@ -34,12 +34,12 @@ def difference(got: Any, expected: Any, tolerance: float, place: str = "the resu
         )
         return "" if agree else f"{place} is {got!r}, expected {expected!r}"
     agree = type(got) is type(expected) and got == expected
-    return "" if agree else f"{place} is {told(got)}, expected {told(expected)}"
+    return "" if agree else f"{place} is {value_line(got)}, expected {value_line(expected)}"
 
 
 def array_difference(got: Any, expected: np.ndarray, tolerance: float, place: str) -> str:
     if not isinstance(got, np.ndarray):
-        return f"{place} is {told(got)}, expected {told(expected)}"
+        return f"{place} is {value_line(got)}, expected {value_line(expected)}"
     if got.shape != expected.shape:
         return f"{place} has shape {got.shape}, expected {expected.shape}"
     if got.dtype != expected.dtype:
@@ -84,7 +84,7 @@ def side_by_side(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray) -> li
     return [f"  {title}|  expected", *lines] if lines else []
 
 
-def told(value: Any) -> str:
+def value_line(value: Any) -> str:
     """A value in a line."""
     if isinstance(value, np.ndarray):
         return f"an array {value.shape} of {value.dtype}"

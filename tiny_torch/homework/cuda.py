@@ -16,7 +16,7 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.homework.task import Task
-from tiny_torch.homework.values import decoded, encoded
+from tiny_torch.homework.values import decode, encode
 
 DEVICE = "cuda-emulated"
 EMULATOR = Path(_core.__file__).parent / "lib" / "cuda_emulated.so"
@@ -46,7 +46,7 @@ class Kernels:
     def __call__(self, *arguments: Any) -> dict[str, Any]:
         """The arrays, and what the call did, as glue.h counts it."""
         there = [to_device(x) if isinstance(x, np.ndarray) else x for x in arguments]
-        fault = self._library.run(*map(passed, there))
+        fault = self._library.run(*map(argument, there))
         if fault:
             raise Fault(fault.decode())
         arrays = [to_host(x) for x in there if isinstance(x, _core.NDArray)]
@@ -62,7 +62,7 @@ def to_host(x: Any) -> np.ndarray:
     return np.array(_core.to_device(x, "cpu").numpy())
 
 
-def passed(value: Any) -> Any:
+def argument(value: Any) -> Any:
     if isinstance(value, _core.NDArray):
         return ctypes.c_void_p(value.data_ptr)
     return ctypes.c_float(value) if isinstance(value, float) else ctypes.c_int(value)
@@ -74,12 +74,12 @@ def open_device() -> None:
     to_host(to_device(np.zeros(1, np.float32)))
 
 
-def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
+def open_task(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
     """See WAYS of worker.py."""
     open_device()
 
     def load() -> Callable[[bytes], bytes]:
         mine = Kernels(request["text"])
-        return lambda message: encoded({"value": mine(*decoded(message))})
+        return lambda message: encode({"value": mine(*decode(message))})
 
     return load, [Path(np.__path__[0])]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tiny_torch.homework.task import Task
-from tiny_torch.homework.values import decoded, encoded
+from tiny_torch.homework.values import decode, encode
 
 
-def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
+def open_task(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
     """See WAYS of worker.py. A namespace is asked for by our own solution, from which nothing is
     taken."""
     namespace = request["namespace"]
@@ -33,7 +33,7 @@ def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
         mine = task.load(request["text"], namespace)
         if used:
             used.install(task, mine)
-        return lambda message: encoded({"value": call(mine, **decoded(message))})
+        return lambda message: encode({"value": call(mine, **decode(message))})
 
     return load, readable
 

@@ -80,7 +80,7 @@ def handed_in(
             try:
                 texts[numbers[name]] = content(student / name)
             except Unread as error:
-                unread[numbers[name]] = failed("file", f"cannot be read: {error}")
+                unread[numbers[name]] = failing_verdict("file", f"cannot be read: {error}")
     others = [name for name in names if Path(name).suffix in SUFFIXES.values()]
     notes = [f"{name} is the file of no task" for name in others if name not in numbers]
     return texts, unread, notes
@@ -108,17 +108,17 @@ def result(task: Task, text: str, seed: int) -> dict[str, Any]:
     try:
         verdict = check(task, text, seed)
     except Exception as error:  # of answers.py or call.py, for which no student is to blame
-        return failed("task", f"the task itself fails: {type(error).__name__}: {error}")
+        return failing_verdict("task", f"the task itself fails: {type(error).__name__}: {error}")
     failure = verdict.failure
     if failure is None:
         found = {"points": task.points, "right": verdict.right, "kind": "passed", "failure": ""}
     else:
         why = f"{HEADS[failure.kind]}: {(failure.text.splitlines() or [''])[0]}"
-        found = failed(failure.kind, why, verdict.right)
+        found = failing_verdict(failure.kind, why, verdict.right)
     return found | ({"missing": verdict.missing} if verdict.missing else {})
 
 
-def failed(kind: str, why: str, right: int = 0) -> dict[str, Any]:
+def failing_verdict(kind: str, why: str, right: int = 0) -> dict[str, Any]:
     return {"points": 0, "right": right, "kind": kind, "failure": printable(why)}
 
 
@@ -129,7 +129,7 @@ def points(results: dict[str, dict[str, Any]]) -> int:
     return sum(found["points"] for found in results.values())
 
 
-def told(table: Table) -> str:
+def table_text(table: Table) -> str:
     most = sum(task.points for task in table.tasks.values())
     lines = [f"seed {table.seed}", f"{'student':24} points of {most}"]
     for student, results in table.results.items():

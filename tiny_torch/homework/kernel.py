@@ -75,7 +75,7 @@ def build(task: Task, path: Path) -> Path:
         return build_for_emulator(task, path, library)
     given = [*STANDARD, *student(path), *ahead(task, path), str(entry_of(task))]
     refuse_text(task, path, entry_of(task), *given)
-    compiled(task, path, "-shared", "-fopenmp", *CHECKED, *given, "-o", str(library))
+    run_compiler(task, path, "-shared", "-fopenmp", *CHECKED, *given, "-o", str(library))
     return library
 
 
@@ -91,10 +91,12 @@ def build_counted(task: Task, path: Path) -> Path:
     nothing but language and the hooks of counts.cpp."""
     made, library = path.with_suffix(".o"), path.with_suffix(".so")
     given = [*student(path), *ahead(task, path), "-c", str(entry_of(task))]
-    compiled(task, path, *STANDARD, *COUNTED, *given, "-o", str(made))
+    run_compiler(task, path, *STANDARD, *COUNTED, *given, "-o", str(made))
     refuse_symbols(made, rules.OF_COUNTED, mangled=False)
     hooks = str(FOLDER / "4_kernels/counts.cpp")
-    compiled(task, path, *STANDARD, "-O2", *SEEN, "-shared", str(made), hooks, "-o", str(library))
+    run_compiler(
+        task, path, *STANDARD, "-O2", *SEEN, "-shared", str(made), hooks, "-o", str(library)
+    )
     return library
 
 
@@ -118,7 +120,7 @@ def build_fast(task: Task, path: Path) -> Path:
     framework."""
     library = path.with_suffix(".so")
     given = [*student(path, HEADERS, FOLDER), str(task.folder / "glue.cpp")]
-    compiled(task, path, *STANDARD, "-shared", "-fopenmp", *FAST, *given, "-o", str(library))
+    run_compiler(task, path, *STANDARD, "-shared", "-fopenmp", *FAST, *given, "-o", str(library))
     return library
 
 
@@ -130,7 +132,7 @@ def student(path: Path, *folders: Path) -> list[str]:
 def refuse_text(task: Task, path: Path, given: Path, *arguments: str) -> None:
     """Raises Refused for what the preprocessor makes of a file, which `given` may include."""
     text = path.with_suffix(".ii")
-    compiled(task, path, *arguments, "-E", "-o", str(text))
+    run_compiler(task, path, *arguments, "-E", "-o", str(text))
     broken = rules.broken_text(text.read_text(errors="replace"), [path, given])
     if broken:
         raise Refused(broken)
@@ -151,21 +153,21 @@ def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
     source = [*STANDARD, *EMULATED, *student(path, HEADERS, FOLDER)]
     given = [*source, *ahead(task, path, f'"{header}"'), "-x", "c++", str(path)]
     refuse_text(task, path, path, *given)
-    compiled(task, path, *given, "-S", "-o", str(made[0]))
-    compiled(task, path, "-c", str(made[0]), "-o", str(made[1]))
+    run_compiler(task, path, *given, "-S", "-o", str(made[0]))
+    run_compiler(task, path, "-c", str(made[0]), "-o", str(made[1]))
     broken = rules.broken_assembly(made[0].read_text(errors="replace"))
     if broken:
         raise Refused(broken)
     refuse_symbols(made[1], rules.OF_EMULATED, mangled=True)
     subprocess.run(["objcopy", "-w", "-R", ".init_array*", str(made[1])], check=True)
-    compiled(task, path, *source, "-c", str(task.folder / "glue.cpp"), "-o", str(glue))
+    run_compiler(task, path, *source, "-c", str(task.folder / "glue.cpp"), "-o", str(glue))
     # without the sanitizers' own libraries
     parts = [str(made[1]), str(glue), str(EMULATOR)]
-    compiled(task, path, "-shared", "-Wl,-z,defs", "-o", str(library), *parts)
+    run_compiler(task, path, "-shared", "-Wl,-z,defs", "-o", str(library), *parts)
     return library
 
 
-def compiled(task: Task, path: Path, *arguments: str) -> None:
+def run_compiler(task: Task, path: Path, *arguments: str) -> None:
     """Runs the compiler; raises Refused, with the line of the student's file if it tells one."""
     command = ["sh", "-c", BOUNDED, "sh", compiler(), *arguments]
     try:

@@ -66,7 +66,7 @@ class Library:
         return arrays, counts
 
 
-def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
+def open_task(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
     """See WAYS of worker.py."""
 
     def load() -> Callable[[bytes], bytes]:

@@ -63,7 +63,7 @@ def name_of(title: str) -> str:
     return name
 
 
-def unwritten(task: Task) -> list[str]:
+def untouched_files(task: Task) -> list[str]:
     """Files that are still the example's."""
     made = files(task.number, task.title, task.name, task.language)
     return [

@@ -50,14 +50,16 @@ def content(tasks: list[Task], title: str, folder: str) -> dict[str, Any]:
         key = task.number.replace(".", "-")
         hints, number = task.hints, task.number
         cells.append(markdown(f"page-{key}", task.page_without_hints.rstrip()))
-        cells += [markdown(f"hint-{key}-{k}", folded(k, text)) for k, text in enumerate(hints, 1)]
+        cells += [
+            markdown(f"hint-{key}-{k}", fold_away(k, text)) for k, text in enumerate(hints, 1)
+        ]
         cells.append(code(f"file-{key}", f"%%writefile {folder}/{task.file}\n{task.skeleton}"))
         cells.append(code(f"check-{key}", f'command.main(["check", "{number}"]);'))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def folded(count: int, hint: str) -> str:
+def fold_away(count: int, hint: str) -> str:
     return f"<details><summary>Hint {count}</summary>\n\n{hint}\n\n</details>"
 
 

@@ -21,7 +21,7 @@ def broken_by(text: str, language: str, imports: tuple[str, ...]) -> str:
     Raises SyntaxError for what is no Python.
     """
     if language == "python":
-        return broken(text, imports)
+        return first_breach(text, imports)
     return broken_cpp(text, imports, OF_CUDA if language == "cuda" else OF_CPP)
 
 
@@ -44,7 +44,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-def broken(text: str, imports: tuple[str, ...]) -> str:
+def first_breach(text: str, imports: tuple[str, ...]) -> str:
     """The first rule that a file breaks, with its line; empty if it keeps them all.
 
     Raises SyntaxError for what is no Python.
@@ -61,9 +61,9 @@ def broken(text: str, imports: tuple[str, ...]) -> str:
         elif isinstance(node, ast.Name):
             found = refused_name(node.id)
         elif isinstance(node, ast.Attribute):
-            found = refused_name(node.attr) if node.attr in REFUSED else hidden(node.attr)
+            found = refused_name(node.attr) if node.attr in REFUSED else is_hidden_name(node.attr)
         elif isinstance(node, ast.MatchClass):
-            found = next(filter(None, map(hidden, node.kwd_attrs)), "")
+            found = next(filter(None, map(is_hidden_name, node.kwd_attrs)), "")
         if found:
             return f"line {getattr(node, 'lineno', 0)}: {found}"
     return ""
@@ -85,7 +85,7 @@ def broken_import(node: ast.Import | ast.ImportFrom, allowed: tuple[str, ...]) -
     if wrong:
         return f"imports {', '.join(wrong)} from {modules[0]}; name the functions that you need"
     wrong = [name for name in names if modules[0] == "typing" and name not in TYPES]
-    found = next(filter(None, (refused_name(name) or hidden(name) for name in names)), "")
+    found = next(filter(None, (refused_name(name) or is_hidden_name(name) for name in names)), "")
     return found or (f"imports {wrong[0]} from typing, which is no type" if wrong else "")
 
 
@@ -99,7 +99,7 @@ def refused_name(name: str) -> str:
     return f"`{name}` is not for a solution" if name in REFUSED else ""
 
 
-def hidden(name: str) -> str:
+def is_hidden_name(name: str) -> str:
     """Attributes through which a function reaches frames, modules and classes."""
     special = (
         name.startswith("__") and name.endswith("__") and name not in ("__init__", "__class__")

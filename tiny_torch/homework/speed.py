@@ -50,7 +50,7 @@ def ladder(task: Task, file: Path) -> list[Row]:
             mine.write_text(file.read_text())
             rungs["yours"] = (task, kernel.build_fast(task, mine))
             cases = list(facts["cases"]())
-            rates = {name: measured(cases, *rung) for name, rung in rungs.items()}
+            rates = {name: measure(cases, *rung) for name, rung in rungs.items()}
             rates["ours"] = [rate(call, work) for _, call, work, _ in cases]
     finally:
         _core.set_num_threads(threads)
@@ -60,7 +60,7 @@ def ladder(task: Task, file: Path) -> list[Row]:
     ]
 
 
-def measured(cases: list, task: Task, library: Path) -> list[float]:
+def measure(cases: list, task: Task, library: Path) -> list[float]:
     with used.override(task, library):
         return [rate(call, work) for _, call, work, _ in cases]
 
@@ -80,7 +80,7 @@ def rate(call: Callable[[], object], work: float) -> float:
     return work / best / 1e9
 
 
-def told(rows: list[Row]) -> str:
+def table_text(rows: list[Row]) -> str:
     names = list(rows[0].rates)
     lines = [f"{'one thread':28} {''.join(name.rjust(14) for name in names)}"]
     for row in rows:

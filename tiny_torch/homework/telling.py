@@ -24,7 +24,7 @@ HEADS = {
 SHOWN = 24  # elements of an array that are shown
 
 
-def told(verdict: Verdict) -> str:
+def verdict_lines(verdict: Verdict) -> str:
     """Some lines for a student."""
     task, failure = verdict.task, verdict.failure
     head = f"{task.number} {task.title}"
@@ -48,12 +48,14 @@ def told_failure(verdict: Verdict, failure: Failure) -> list[str]:
     lines = []
     if failure.case:
         lines.append(f"  case {verdict.right + 1}, {failure.case}:")
-        lines += [f"    {name} = {shown(value)}" for name, value in (failure.inputs or {}).items()]
-    found = sanitized(verdict.printed, verdict.task.file) if failure.kind == "crash" else []
+        lines += [
+            f"    {name} = {value_text(value)}" for name, value in (failure.inputs or {}).items()
+        ]
+    found = sanitizer_finding(verdict.printed, verdict.task.file) if failure.kind == "crash" else []
     where = f"line {failure.line}: " if failure.line else ""
     lines += [f"  {line}" for line in found or (where + failure.text).split("\n")]
     if failure.kind == "wrong" and not isinstance(failure.expected, np.ndarray | dict):
-        lines += [f"  got {shown(failure.got)}", f"  expected {shown(failure.expected)}"]
+        lines += [f"  got {value_text(failure.got)}", f"  expected {value_text(failure.expected)}"]
     if failure.kind in ("raised", "fault", "crash", "wrong") and verdict.right:
         lines.append(f"  {simpler(verdict.right)}")
     printed = verdict.printed.strip()
@@ -66,7 +68,7 @@ def simpler(count: int) -> str:
     return f"{count} simpler cases are right" if count > 1 else "the simplest case is right"
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value, so that it can be pasted into a test."""
     if not isinstance(value, np.ndarray):
         return repr(value)
@@ -76,7 +78,7 @@ def shown(value: Any) -> str:
     return f"{text.replace(chr(10), chr(10) + ' ' * 8)}  # {value.shape} {value.dtype}"
 
 
-def sanitized(printed: str, file: str) -> list[str]:
+def sanitizer_finding(printed: str, file: str) -> list[str]:
     """A sanitizer's finding, and the first line of the student's file that it names; or nothing."""
     error = re.search(r"ERROR: AddressSanitizer: (\S+)|runtime error: (.*)", printed)
     if not error:

@@ -21,7 +21,7 @@ import numpy as np
 from tiny_torch.homework import kernel, rules
 from tiny_torch.homework.compare import difference
 from tiny_torch.homework.task import Task
-from tiny_torch.homework.values import decoded, encoded
+from tiny_torch.homework.values import decode, encode
 from tiny_torch.homework.worker import START as STARTER
 from tiny_torch.homework.worker import receive, send, task_package
 
@@ -80,7 +80,7 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
     with tempfile.TemporaryDirectory(prefix="homework-") as place:
         file = Path(place) / task.file
         try:
-            code = prepared(task, text, file, bound=not namespace)
+            code = prepare(task, text, file, bound=not namespace)
             with Worker(task, file.parent, seed) as worker:
                 worker.begin(code, namespace)
                 right, failure = run_cases(task, worker, seed)
@@ -93,7 +93,7 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
         except Failed as error:
             failure = error.failure
         if worker is not None:
-            printed = kernel.with_lines(worker.printed(), file.with_suffix(".so"))
+            printed = kernel.with_lines(worker.read_output(), file.with_suffix(".so"))
         if failure is not None and failure.kind == "fault":
             said, line = kernel.with_source(failure.text, file.with_suffix(".so"), task.file, text)
             failure = failure._replace(text=said, line=line)
@@ -131,7 +131,7 @@ def counts(task: Task, folder: Path, seed: int) -> bool:
     return failure is None or failure.kind != "way"
 
 
-def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
+def prepare(task: Task, text: str, file: Path, bound: bool) -> str:
     """What the process loads: the text itself, or the path of the library compiled from it."""
     try:
         broken = rules.broken_by(text, task.language, task.imports) if bound else ""
@@ -228,7 +228,7 @@ class Compiled:
     def call(self, inputs: dict[str, Any]) -> dict[str, Any]:
         self._asked = False
         try:
-            value = self._call(self, **copied(inputs))
+            value = self._call(self, **deep_copy(inputs))
         except Replied as error:
             return error.reply
         if not self._asked:
@@ -237,7 +237,7 @@ class Compiled:
 
     def __call__(self, *arguments: Any) -> list[np.ndarray]:
         self._asked = True
-        reply = self._worker.ask(encoded(list(arguments)), CASE)
+        reply = self._worker.ask(encode(list(arguments)), CASE)
         if "error" in reply:
             raise Replied(reply)
         try:
@@ -257,9 +257,9 @@ class Compiled:
         return self._counts[name]
 
 
-def copied(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
     """Without arrays in common: call.py may write into what it is given."""
-    return decoded(encoded(value))
+    return decode(encode(value))
 
 
 class Worker:
@@ -298,7 +298,7 @@ class Worker:
     def process(self) -> int:
         return self._process.pid
 
-    def printed(self) -> str:
+    def read_output(self) -> str:
         return self._printed.decode(errors="replace")
 
     def begin(self, text: str, namespace: str) -> None:
@@ -307,7 +307,7 @@ class Worker:
             "task": str(self.task.folder), "folder": str(self.folder), "text": text,
             "namespace": namespace, "seconds": TOTAL, "memory": kernel.memory(self.task, MEMORY),
         }  # fmt: skip
-        reply = self.ask(encoded(request), START)
+        reply = self.ask(encode(request), START)
         if "error" in reply:
             raise Failed("load", f"{reply['error']}: {reply['text']}", reply["line"])
         if not isinstance(reply["value"], list):
@@ -316,18 +316,18 @@ class Worker:
 
     def call(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """What a Python task's `call` has answered, or raised."""
-        return self.ask(encoded(inputs), CASE)
+        return self.ask(encode(inputs), CASE)
 
     def ask(self, message: bytes, seconds: float) -> dict[str, Any]:
         """The answer, whose parts may be anything; Failed if there is none in time."""
         try:
             until = time.monotonic() + seconds
             send(self._to, message, until)
-            reply = decoded(receive(self._from, until))
+            reply = decode(receive(self._from, until))
         except TimeoutError:
             raise Failed("time", f"no answer within {seconds} s: does a loop never end?") from None
         except (EOFError, BrokenPipeError):
-            raise Failed("crash", self._ended()) from None
+            raise Failed("crash", self._end()) from None
         except ValueError as error:
             raise Failed("crash", f"what came back is no answer: {error}") from None
         if not isinstance(reply, dict) or not reply.keys() & {"value", "error"}:
@@ -341,7 +341,7 @@ class Worker:
             }
         return reply
 
-    def _ended(self) -> str:
+    def _end(self) -> str:
         try:
             code = self._process.wait(2)
         except subprocess.TimeoutExpired:

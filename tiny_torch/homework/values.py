@@ -16,12 +16,12 @@ from typing import Any
 MOST = 1 << 24  # bytes of one message: what is read from it takes some 30 times as much
 
 
-def encoded(value: Any) -> bytes:
+def encode(value: Any) -> bytes:
     """Raises TypeError for what is none of these values."""
     return json.dumps(_plain(value), separators=(",", ":")).encode()
 
 
-def decoded(text: bytes) -> Any:
+def decode(text: bytes) -> Any:
     """Raises ValueError for what `encoded` does not write, whatever it is."""
     try:
         return _value(json.loads(text))

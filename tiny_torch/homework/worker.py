@@ -18,7 +18,7 @@ from typing import Any
 
 from tiny_torch.homework import sandbox
 from tiny_torch.homework.task import read_task
-from tiny_torch.homework.values import MOST, decoded, encoded
+from tiny_torch.homework.values import MOST, decode, encode
 
 # Run by `python -c`: makes this package known without running tiny_torch/__init__.py. The folder
 # that it was started in, in which a student's files may lie, is never looked into for a module.
@@ -83,22 +83,22 @@ def failure(error: BaseException, file: str) -> dict[str, Any]:
 
 
 def main(source: int, target: int) -> None:
-    request = decoded(receive(source))
+    request = decode(receive(source))
     task = read_task(Path(request["task"]))
-    load, readable = ours(WAYS[task.language]).opened(task, request)
+    load, readable = ours(WAYS[task.language]).open_task(task, request)
     sandbox.limit(request["seconds"], request["memory"])
     missing = sandbox.shut([*readable, Path(request["folder"])])
     try:
         answer = load()
     except BaseException as error:  # SystemExit, too
-        return send(target, encoded(failure(error, task.file)))
-    send(target, encoded({"value": missing}))
+        return send(target, encode(failure(error, task.file)))
+    send(target, encode({"value": missing}))
     while True:
         message = receive(source)
         try:
             reply = answer(message)
         except BaseException as error:
-            reply = encoded(failure(error, task.file))
+            reply = encode(failure(error, task.file))
         send(target, reply)
 
 

@@ -1,7 +1,7 @@
 """`torch.nn.functional`: the functions behind the layers, gathered from functions/."""
 
 from tiny_torch.functions.linalg.distances import cosine_similarity, pairwise_distance, pdist
-from tiny_torch.functions.methods import published
+from tiny_torch.functions.methods import publish_function
 from tiny_torch.functions.nn.activation import (
     celu,
     elu,
@@ -122,7 +122,7 @@ for _name in (
     "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
     "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
 ):  # fmt: skip
-    globals()[_name] = published(__name__, _name, globals()[_name])
+    globals()[_name] = publish_function(__name__, _name, globals()[_name])
 # Python's names, and that parser behind them.
 for _name in (
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -136,7 +136,7 @@ for _name in (
     "rms_norm", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ):  # fmt: skip
-    globals()[_name] = published(__name__, _name, globals()[_name], {})
+    globals()[_name] = publish_function(__name__, _name, globals()[_name], {})
 
 # Type checkers and editors offer what is named here.
 __all__ = [

@@ -17,7 +17,7 @@ import numpy as np
 import tiny_torch as torch
 from tiny_torch.autograd import no_grad
 from tiny_torch.functions.linalg.lapack import check_precision
-from tiny_torch.functions.methods import published
+from tiny_torch.functions.methods import publish_function
 from tiny_torch.tensor import Tensor
 
 _CONV = tuple(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3))
@@ -422,13 +422,13 @@ for _name in (
     "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_",
     "zeros_",
 ):  # fmt: skip
-    globals()[_name] = published(__name__, _name, globals()[_name], {})
+    globals()[_name] = publish_function(__name__, _name, globals()[_name], {})
 # PyTorch's own names for what writes; some libraries import them.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 
-def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _deprecated_alias(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The old name of an initialiser, without the underscore: it warns and calls the new one."""
     new = function.__name__
     old = new[:-1]
@@ -447,14 +447,14 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return warn_and_call
 
 
-uniform = _deprecated(uniform_)
-normal = _deprecated(normal_)
-constant = _deprecated(constant_)
-eye = _deprecated(eye_)
-dirac = _deprecated(dirac_)
-xavier_uniform = _deprecated(xavier_uniform_)
-xavier_normal = _deprecated(xavier_normal_)
-kaiming_uniform = _deprecated(kaiming_uniform_)
-kaiming_normal = _deprecated(kaiming_normal_)
-orthogonal = _deprecated(orthogonal_)
-sparse = _deprecated(sparse_)
+uniform = _deprecated_alias(uniform_)
+normal = _deprecated_alias(normal_)
+constant = _deprecated_alias(constant_)
+eye = _deprecated_alias(eye_)
+dirac = _deprecated_alias(dirac_)
+xavier_uniform = _deprecated_alias(xavier_uniform_)
+xavier_normal = _deprecated_alias(xavier_normal_)
+kaiming_uniform = _deprecated_alias(kaiming_uniform_)
+kaiming_normal = _deprecated_alias(kaiming_normal_)
+orthogonal = _deprecated_alias(orthogonal_)
+sparse = _deprecated_alias(sparse_)

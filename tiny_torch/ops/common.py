@@ -132,7 +132,7 @@ def over(x: Any, grad: Any) -> Any:
     return x if x.strides == grad.strides and x.unless_like(grad) is None else None
 
 
-def scaled(x: Any, factor: Any) -> Any:
+def scale(x: Any, factor: Any) -> Any:
     return x if factor == 1 else x * factor
 
 
@@ -141,7 +141,7 @@ def zero_gradient(grad: Any) -> Any:
     return grad.new_full(grad.shape, 0)
 
 
-def written(result: Any, out: Any) -> Any:
+def write_into(result: Any, out: Any) -> Any:
     """`result`, in the array `out` if that has its shape and dtype: for ops used in place."""
     if out is None or out.unless_like(result) is not None:
         return result

@@ -108,12 +108,12 @@ class ForeachOptimizer(Optimizer):
         """Fill a parameter's empty state; its order is that of PyTorch's files."""
         state["step"] = new_number(0, group, param)
         for key in self._kernel_states:
-            if key not in ("step", *self._unused(group)):
+            if key not in ("step", *self._absent_states(group)):
                 array = param.array.empty_like()
                 array.copy_(0)
                 state[key] = wrap(array)
 
-    def _unused(self, group: Group) -> tuple[str, ...]:
+    def _absent_states(self, group: Group) -> tuple[str, ...]:
         """The states that the group's options leave out."""
         return ()
 
@@ -140,7 +140,7 @@ class ForeachOptimizer(Optimizer):
         """Update the parameters that one C++ call can; returns the indices of the others."""
         states = [self.state[param] or self._state_of(param, group) for param in params]
         arguments: list[Any] = [arrays(params), arrays(grads)]
-        unused = self._unused(group)
+        unused = self._absent_states(group)
         for key in self._kernel_states:
             arguments.append([] if key in unused else [state[key].array for state in states])
         for name in self._kernel_options:
@@ -245,7 +245,7 @@ def arrays(tensors: Iterable[Any]) -> list[Any]:
     return [tensor.array for tensor in tensors]
 
 
-def decayed(param: Any, grad: Any, group: Any, lr: Any) -> Any:
+def decay(param: Any, grad: Any, group: Any, lr: Any) -> Any:
     """Adam's weight decay: of the parameter itself where it is decoupled, else added to grad."""
     weight_decay = group["weight_decay"]
     if weight_decay == 0:

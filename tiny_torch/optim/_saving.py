@@ -114,7 +114,7 @@ class Saving:
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in param_of:
-                state[param_of[key]] = _fitted(value, param_of[key], key in on_device)
+                state[param_of[key]] = _fit_state(value, param_of[key], key in on_device)
             else:
                 state[key] = value
         for group, saved in zip(groups, saved_groups, strict=True):
@@ -161,7 +161,7 @@ class Saving:
         return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-def _fitted(value: Any, param: Tensor, on_device: bool, key: Any = None) -> Any:
+def _fit_state(value: Any, param: Tensor, on_device: bool, key: Any = None) -> Any:
     """A loaded state, with its Tensors in the dtype and on the device where `param` is updated."""
     if isinstance(value, Tensor):
         if key == "step":  # counts in a dtype of its own, on the CPU unless fused or capturable
@@ -170,9 +170,9 @@ def _fitted(value: Any, param: Tensor, on_device: bool, key: Any = None) -> Any:
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
     if isinstance(value, dict):
-        return {k: _fitted(v, param, on_device, k) for k, v in value.items()}
+        return {k: _fit_state(v, param, on_device, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_fitted(v, param, on_device) for v in value)  # type: ignore[call-arg]
+        return type(value)(_fit_state(v, param, on_device) for v in value)  # type: ignore[call-arg]
     return value
 
 

@@ -11,7 +11,7 @@ from tiny_torch.optim._foreach import (
     check_betas,
     check_fused,
     check_not_negative,
-    decayed,
+    decay,
     number,
     scalar,
 )
@@ -107,7 +107,7 @@ class Adam(ForeachOptimizer):
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
-    def _unused(self, group: Group) -> tuple[str, ...]:
+    def _absent_states(self, group: Group) -> tuple[str, ...]:
         return () if group["amsgrad"] else ("max_exp_avg_sq",)
 
     def _check(self, group: Group) -> None:
@@ -119,7 +119,7 @@ class Adam(ForeachOptimizer):
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
         step = state["step"] if group["capturable"] else state["step"].item()
-        grad = decayed(param, grad, group, lr)
+        grad = decay(param, grad, group, lr)
 
         exp_avg = state["exp_avg"].lerp_(grad, number(1 - beta1))
         exp_avg_sq = state["exp_avg_sq"]

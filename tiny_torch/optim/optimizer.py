@@ -49,7 +49,7 @@ _global_optimizer_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Any] = OrderedDict()
 
 
-def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """`step` between its optimizer's pre-hooks, which may change its arguments, and post-hooks."""
 
     @functools.wraps(step)
@@ -132,7 +132,7 @@ class Optimizer(Saving):
             self.__dict__.setdefault(name, OrderedDict())
         cls = type(self)
         if not getattr(cls.step, "hooked", False):
-            cls.step = _hooked(cls.step)  # type: ignore[method-assign]
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def _run_pre_hooks(self, step: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         own = self._optimizer_step_pre_hooks

@@ -10,7 +10,7 @@ from tiny_torch.optim._foreach import (
     check_betas,
     check_lr,
     check_not_negative,
-    decayed,
+    decay,
     scalar,
 )
 from tiny_torch.optim.optimizer import Group, Params
@@ -81,7 +81,7 @@ class RAdam(ForeachOptimizer):
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
         step = state["step"].item()
-        grad = decayed(param, grad, group, lr)
+        grad = decay(param, grad, group, lr)
 
         exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
         exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

@@ -74,7 +74,7 @@ class RMSprop(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _unused(self, group: Group) -> tuple[str, ...]:
+    def _absent_states(self, group: Group) -> tuple[str, ...]:
         without_momentum = () if group["momentum"] > 0 else ("momentum_buffer",)
         return without_momentum if group["centered"] else (*without_momentum, "grad_avg")
 

@@ -169,8 +169,8 @@ class AveragedModel(Module):
 
     def update_parameters(self, model: Module) -> None:
         """Take the weights of `model` into the average; the first ones are copied."""
-        averages = [tensor.detach() for tensor in self._averaged(self.module)]
-        values = [tensor.detach() for tensor in self._averaged(model)]
+        averages = [tensor.detach() for tensor in self._average_with(self.module)]
+        values = [tensor.detach() for tensor in self._average_with(model)]
         pairs = list(zip(averages, values, strict=False))
         if self.n_averaged == 0:
             for average, value in pairs:
@@ -197,7 +197,7 @@ class AveragedModel(Module):
                 average.detach().copy_(value.detach())
         self.n_averaged += 1
 
-    def _averaged(self, model: Module) -> Iterable[Any]:
+    def _average_with(self, model: Module) -> Iterable[Any]:
         buffers = model.buffers() if self.use_buffers else ()
         return itertools.chain(model.parameters(), buffers)
 

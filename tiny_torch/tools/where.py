@@ -71,7 +71,7 @@ def values_named(function: Any, owner: Any) -> Iterator[Any]:
             yield from [vars(value)[n] for n in spelt if n in vars(value)]
 
 
-def reached(name: str, value: Any, kind: type, methods_of: Any = None) -> list[Any]:
+def reachable(name: str, value: Any, kind: type, methods_of: Any = None) -> list[Any]:
     """Subclasses or instances of `kind` that the first calls name; a class's, if named like it."""
     owner = value if isinstance(value, type) else None
     level = [getattr(value, "forward", None) or getattr(value, "step", value)]
@@ -177,11 +177,11 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
 
 def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:
     yield name, place(value)
-    ops = reached(name, value, Op)
-    called = [] if ops else reached(name, value, BuiltinFunctionType)
+    ops = reachable(name, value, Op)
+    called = [] if ops else reachable(name, value, BuiltinFunctionType)
     direct = [line for entry in called for line in cpp(entry.__name__)]
     if "cpu" not in dict(direct):
-        ops = ops or reached(name, value, Op, tiny_torch.Tensor)
+        ops = ops or reachable(name, value, Op, tiny_torch.Tensor)
     yield from [] if ops else direct
     for op in ops:
         yield op.__name__, place(op)
@@ -211,7 +211,9 @@ def main(arguments: list[str]) -> int:
     """Prints `path:line` and what stands there; 2 for a name that is not here."""
     found = resolve(arguments[0]) if len(arguments) == 1 else None
     if found is None:
-        print(absent.unknown(arguments[0]) if arguments else "where which name?", file=sys.stderr)
+        print(
+            absent.unknown_text(arguments[0]) if arguments else "where which name?", file=sys.stderr
+        )
         return 2
     seen, here = set[Any](), f"{Path.cwd()}/"
     for what, at in way(*found):

@@ -351,7 +351,7 @@ BAD = ((5, "\033[31m" + BOLD, END * 2), (2, "\033[2m\033[91m", END * 2))
 LEAST = 100e-9  # seconds: a smaller difference counts as none
 
 
-def colored(text: str, time: float, best: float) -> str:
+def color(text: str, time: float, best: float) -> str:
     if time <= best + LEAST:
         time = best
     for factor, before, after in GOOD:
@@ -441,7 +441,7 @@ class Compare:
                 cell = text[i].center(width)
                 best = self._best(cells, row, column)
                 if best is not None and (row, column) in cells:
-                    cell = colored(cell, cells[row, column].median, best)
+                    cell = color(cell, cells[row, column].median, best)
                 line.append(cell)
             lines.append("  |  ".join(line))
         lines += ["", f"Times are in {unit_to_english(unit)}s ({unit}).", ""]

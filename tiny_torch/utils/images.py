@@ -36,7 +36,7 @@ def make_grid(
     """
     images = _batch(tensor)
     if normalize:
-        images = _normalized(images, value_range, scale_each)
+        images = _normalize(images, value_range, scale_each)
     if len(images) == 1:
         return images.squeeze(0)
     if nrow < 1:
@@ -69,18 +69,18 @@ def _batch(tensor: Any) -> torch.Tensor:
     return images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
 
 
-def _normalized(images: torch.Tensor, value_range: Any, scale_each: bool) -> torch.Tensor:
+def _normalize(images: torch.Tensor, value_range: Any, scale_each: bool) -> torch.Tensor:
     if value_range is not None and not isinstance(value_range, tuple):
         raise TypeError(
             "value_range has to be a tuple (min, max) if specified. min and max are numbers, "
             f"got {value_range!r}"
         )
 
-    def scaled(part: torch.Tensor) -> torch.Tensor:
+    def scale(part: torch.Tensor) -> torch.Tensor:
         low, high = value_range or (part.min().item(), part.max().item())
         return part.clamp(low, high).sub(low).div(max(high - low, 1e-5))
 
-    return torch.stack([scaled(image) for image in images]) if scale_each else scaled(images)
+    return torch.stack([scale(image) for image in images]) if scale_each else scale(images)
 
 
 def save_image(

@@ -42,6 +42,6 @@ def document(title: str, style: str, body: str) -> str:
     )
 
 
-def encoded(content: Any) -> str:
+def script_json(content: Any) -> str:
     """JSON that may stand within <script>."""
     return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")

@@ -32,14 +32,14 @@ def seed_everything(seed: int) -> int:
     >>> torch.equal(x, torch.rand(3)), torch.utils.seed_everything(1), torch.equal(x, torch.rand(3))
     (False, 1, True)
     """
-    seed = _checked(seed)
+    seed = _require_seed(seed)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
     return seed
 
 
-def _checked(seed: Any) -> int:
+def _require_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
         raise TypeError(f"seed_everything expected an int, but got {type(seed).__name__}")
     seed = seed.__index__()

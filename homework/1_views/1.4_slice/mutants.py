@@ -3,7 +3,7 @@ STOP = "stop = min(max(stop + size if stop < 0 else stop, start), size)"
 COUNT = "count = -(-(stop - start) // step)  # rounded up"
 MUTANTS = {
     "rounded down": (COUNT, "count = (stop - start) // step"),
-    "the step is left out of the stride": ("layout.stepped(stride, step, count)", "stride"),
+    "the step is left out of the stride": ("layout.stride_of_step(stride, step, count)", "stride"),
     "the offset moves by elements": ("self.offset + start * stride", "self.offset + start"),
     "the offset moves by new strides": (
         "self.offset + start * stride",

@@ -1,5 +1,5 @@
 COUNT = "windows = (length - size) // step + 1"
-STRIDE = "layout.stepped(stride, step, windows)"
+STRIDE = "layout.stride_of_step(stride, step, windows)"
 LAST = "return self._view((*shape, size), (*strides, stride), self.offset)"
 MUTANTS = {
     "one window too few": (COUNT, "windows = (length - size) // step"),

@@ -16,7 +16,7 @@ MUTANTS = {
     "beta1 and its rest changed": (MEAN, MEAN.replace("1 - beta1", "beta1")),
     "the square is not squared": (SQUARE, SQUARE.replace("grad, grad", "grad, grad.sign()")),
     "one kind of decay": (
-        "decayed(param, grad, group, lr)",
+        "decay(param, grad, group, lr)",
         'grad.add(param, alpha=group["weight_decay"])',
     ),
     "amsgrad's largest is not kept": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def unscaled(grads: list[Any], factor: Any) -> Any:
+def unscale_grads(grads: list[Any], factor: Any) -> Any:
     """Multiplies gradients by `factor` where they lie; 1 where inf or NaN was in one, else 0."""
     found = factor.new_zeros(())
     for grad in grads:

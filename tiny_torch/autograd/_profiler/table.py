@@ -46,7 +46,7 @@ def cut_left(path: str, width: int) -> str:
     return "..." + path[3:] if len(path) > 3 else path
 
 
-def fitted(texts: Iterable[str], most: int | None) -> int:
+def column_width(texts: Iterable[str], most: int | None) -> int:
     """The width of a column that holds these."""
     width = max(map(len, texts)) + 4
     return width if most is None else min(width, most)
@@ -82,7 +82,7 @@ def table_of(
 
     # (title, width, what an event shows)
     columns: list[tuple[str, int, Any]] = [
-        ("Name", fitted((e.key for e in events), max_name_column_width),
+        ("Name", column_width((e.key for e in events), max_name_column_width),
          lambda e: cut(e.key, max_name_column_width)),
         ("Self CPU %", WIDTH, lambda e: format_share(e.self_cpu_time_total, total)),
         ("Self CPU", WIDTH, lambda e: format_time(e.self_cpu_time_total, time_unit)),
@@ -95,11 +95,11 @@ def table_of(
         columns.append(("Self CPU Mem", WIDTH, lambda e: format_memory(e.self_cpu_memory_usage)))
     columns.append(("# of Calls", WIDTH, lambda e: str(e.count)))
     if shapes:
-        width = fitted((str(event.input_shapes) for event in events), max_shapes_column_width)
+        width = column_width((str(event.input_shapes) for event in events), max_shapes_column_width)
         columns.append(("Input Shapes", width, lambda e: str(e.input_shapes)[:width]))
     source = 0
     if stacks:
-        source = fitted((entry for stack in stacks for entry in stack), max_src_column_width)
+        source = column_width((entry for stack in stacks for entry in stack), max_src_column_width)
         columns.append(
             ("Source Location", -source, lambda e: cut_left(e.stack[0], source) if e.stack else "")
         )

@@ -335,7 +335,7 @@ def expand_masks(x: Any, indices: Sequence[Any]) -> list[Any]:
     return result
 
 
-def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...], Callable]:
+def index_plan(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...], Callable]:
     """The shape of x[indices], its strides if it is a new array, and a function that answers where
     its elements lie in x.
 
@@ -391,7 +391,7 @@ def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...
 
 def index(x: Any, indices: Sequence[Any]) -> Any:
     """x[indices]: one entry per leading dim; None keeps a dim whole."""
-    shape, strides, places = indexed(x, indices)
+    shape, strides, places = index_plan(x, indices)
     return x._new(shape, x.dtype, strides)._store(x._flat[places()])
 
 
@@ -402,7 +402,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = Fal
             "Index put requires the source and destination dtypes match, got "
             f"{x.dtype.name} for the destination and {values.dtype.name} for the source."
         )
-    shape, _, places = indexed(x, indices)
+    shape, _, places = index_plan(x, indices)
     own = list(values.shape)
     while len(own) > len(shape) and own[0] == 1:
         del own[0]

@@ -63,10 +63,12 @@ def checked_numel(shape: Sequence[int], op: str) -> int:
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Row-major order: the last dim is the fastest, each other steps over all dims inside it."""
-    return packed(shape, range(len(shape) - 1, -1, -1))
+    return packed_strides(shape, range(len(shape) - 1, -1, -1))
 
 
-def packed(shape: Sequence[int], order: Sequence[int], smallest: int = 1) -> tuple[int, ...]:
+def packed_strides(
+    shape: Sequence[int], order: Sequence[int], smallest: int = 1
+) -> tuple[int, ...]:
     """The strides of a block without gaps whose dims are nested in `order`, the fastest first.
 
     A size counts as at least `smallest`: PyTorch has 1 for copies and in row-major order, 0 for
@@ -160,12 +162,12 @@ def result_strides(shape: Sequence[int], arrays: Sequence[Any], numbers: int) ->
         return contiguous_strides(shape)
     channels_last = (1, 3, 2, 0)
     if same_shape and len(shape) == 4 and all(fills_block(x, channels_last) for x in arrays):
-        return packed(shape, channels_last, 0)
+        return packed_strides(shape, channels_last, 0)
     same_strides = all(x.strides == arrays[0].strides for x in arrays)
     if same_shape and same_strides and arrays[0].is_dense():
         return arrays[0].strides
     order = stride_order(shape, arrays)
-    return packed(shape, order, 1 if order == list(range(len(shape) - 1, -1, -1)) else 0)
+    return packed_strides(shape, order, 1 if order == list(range(len(shape) - 1, -1, -1)) else 0)
 
 
 def fills_block(array: Any, order: Sequence[int]) -> bool:
@@ -185,7 +187,7 @@ def like_strides(array: Any) -> tuple[int, ...]:
     """The strides of a clone: a dense array's own, else sorted and packed."""
     if array.is_dense():
         return array.strides
-    return packed(array.shape, stride_order(array.shape, [array]))
+    return packed_strides(array.shape, stride_order(array.shape, [array]))
 
 
 def view_strides(
@@ -220,7 +222,7 @@ def view_strides(
     return tuple(strides)
 
 
-def stepped(stride: int, step: int, size: int) -> int:
+def stride_of_step(stride: int, step: int, size: int) -> int:
     """The stride of every `step`th element, of which there are `size`.
 
     One that is never followed stays as it was if it would be huge: integers of C++ overflow.
@@ -248,7 +250,7 @@ def infer_shape(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def expanded(
+def expand_layout(
     own: Sequence[int], own_strides: Sequence[int], wanted: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shape and strides of an array that is broadcast to the wanted sizes; -1 keeps a size."""
@@ -318,5 +320,5 @@ def without(values: Sequence[int], dim: int) -> tuple[int, ...]:
     return (*values[:dim], *values[dim + 1 :])
 
 
-def replaced(values: Sequence[int], dim: int, value: int) -> tuple[int, ...]:
+def replace(values: Sequence[int], dim: int, value: int) -> tuple[int, ...]:
     return (*values[:dim], value, *values[dim + 1 :])

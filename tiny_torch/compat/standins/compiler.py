@@ -145,7 +145,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return fn
 
 
-def unchanged(name: str) -> Callable[[Any], Any]:
+def identity_decorator(name: str) -> Callable[[Any], Any]:
     """A decorator of that name which answers the function itself."""
 
     def decorate(fn: Any) -> Any:
@@ -156,9 +156,9 @@ def unchanged(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
-allow_in_graph = unchanged("allow_in_graph")
-assume_constant_result = unchanged("assume_constant_result")
-nested_compile_region = unchanged("nested_compile_region")
+allow_in_graph = identity_decorator("allow_in_graph")
+assume_constant_result = identity_decorator("assume_constant_result")
+nested_compile_region = identity_decorator("nested_compile_region")
 
 
 def substitute_in_graph(

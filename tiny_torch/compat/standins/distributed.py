@@ -97,13 +97,13 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 def without_group(name: str) -> Callable[..., Any]:
     """A function that PyTorch refuses before `init_process_group`, in PyTorch's words."""
 
-    def refused(*args: Any, **kwargs: Any) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(NO_GROUP)
 
-    refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = "Raises ValueError: there is no process group."
-    refused.refusal = WHY  # type: ignore[attr-defined]  # which compat/check.py reads
-    return refused
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raises ValueError: there is no process group."
+    refuse.refusal = WHY  # type: ignore[attr-defined]  # which compat/check.py reads
+    return refuse
 
 
 NEED_A_GROUP = """

@@ -59,7 +59,7 @@ class ScriptFunction:
         return self._function(*args, **kwargs)
 
 
-def scripted(obj: Any) -> Any:
+def as_script(obj: Any) -> Any:
     """A module under a class that is a ScriptModule too, or a function that is callable only."""
     if builtin_isinstance(obj, ScriptModule | ScriptFunction):
         return obj
@@ -101,7 +101,7 @@ def script(
     if not callable(obj):
         raise TypeError(f"{type(obj)} is a built-in class")
     say_once("torch.jit.script", AS_PYTHON)
-    return obj if builtin_isinstance(obj, type) else scripted(obj)
+    return obj if builtin_isinstance(obj, type) else as_script(obj)
 
 
 def trace(
@@ -129,7 +129,7 @@ def trace(
         func(**example_kwarg_inputs)
     else:
         func(*examples_of(example_inputs))
-    return scripted(func)
+    return as_script(func)
 
 
 def trace_module(
@@ -152,7 +152,7 @@ def trace_module(
     say_once("torch.jit.trace", AS_PYTHON)
     for name, examples in inputs.items():
         (mod if name == "forward" else getattr(mod, name))(*examples_of(examples))
-    return scripted(mod)
+    return as_script(mod)
 
 
 def examples_of(inputs: Any) -> tuple:

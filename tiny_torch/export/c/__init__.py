@@ -27,7 +27,7 @@ from tiny_torch.export.c.writing import (
     unique,
 )
 from tiny_torch.export.graph import ExportError, Graph, fold, prune
-from tiny_torch.export.tracing import cloned, in_eval, trace
+from tiny_torch.export.tracing import clone_arguments, in_eval, trace
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten
@@ -78,10 +78,10 @@ def to_c(model: Module, args: Any, path: str | os.PathLike[str]) -> Report:
     prune(graph)
     norms = fold_norms(graph)
     prune(graph)
-    examples = cloned(args, {})[0]
+    examples = clone_arguments(args, {})[0]
     with in_eval(model), undisturbed(model), no_grad():
         wanted = [x for x in tree_flatten(model(*examples))[0] if isinstance(x, Tensor)]
-    tensors = cloned(args, {})[2]  # not those, which the model may write
+    tensors = clone_arguments(args, {})[2]  # not those, which the model may write
     function = unique(identifier(Path(path).stem), {*FUNCTIONS, *RESERVED})
     writer = Writer(graph, {function, *FUNCTIONS})
     writer.run()

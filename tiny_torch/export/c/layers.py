@@ -41,7 +41,7 @@ def convolution(w: Writer, node: Node, x: Value, weight: Value, bias: Value | No
     )  # fmt: skip
 
 
-def pooled(w: Writer, node: Node, function: str, x: Value, size: tuple, *settings: Any) -> None:
+def pool(w: Writer, node: Node, function: str, x: Value, size: tuple, *settings: Any) -> None:
     dims = len(size)
     planes = prod(x.shape[:-dims])
     w.call(function, w.pointer(x), w.pointer(node.outputs[0]), planes,
@@ -51,9 +51,9 @@ def pooled(w: Writer, node: Node, function: str, x: Value, size: tuple, *setting
 @form(MaxPool)
 def max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> None:
     if not windows[0]:
-        return pooled(w, node, "adaptive_pool2d", x, size, 1)
+        return pool(w, node, "adaptive_pool2d", x, size, 1)
     kernel, stride, padding, dilation = windows
-    return pooled(
+    return pool(
         w, node, "max_pool2d", x, size, *in_plane(node, kernel, 1), *in_plane(node, stride, 1),
         *in_plane(node, padding, 0), *in_plane(node, dilation, 1),
     )  # fmt: skip
@@ -63,8 +63,8 @@ def max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> No
 def avg_pool(w: Writer, node: Node, x: Value, size: tuple, settings: tuple) -> None:
     kernel, stride, padding, counted, divisor = settings
     if not kernel:
-        return pooled(w, node, "adaptive_pool2d", x, size, 0)
-    return pooled(
+        return pool(w, node, "adaptive_pool2d", x, size, 0)
+    return pool(
         w, node, "avg_pool2d", x, size, *in_plane(node, kernel, 1), *in_plane(node, stride, 1),
         *in_plane(node, padding, 0), int(counted), divisor or 0,
     )  # fmt: skip
@@ -128,9 +128,9 @@ def recurrent(w: Writer, node: Node, x: Value, h0: Value, c0: Value | None, w_ih
             )
     function, _ = RECURRENT[node.op]
     last = [int(node.op is RnnRelu)] if function == "rnn" else []
-    w.call(function, w.pointer(x), w.turned(w_ih), w.turned(w_hh), w.or_null(b_ih),
-           w.or_null(b_hh), *states, y, w.scratch(node), len(sizes), batch, x.shape[1], hidden,
-           int(reverse), *last)  # fmt: skip
+    w.call(function, w.pointer(x), w.transpose_weight(w_ih), w.transpose_weight(w_hh),
+           w.or_null(b_ih), w.or_null(b_hh), *states, y, w.scratch(node), len(sizes), batch,
+           x.shape[1], hidden, int(reverse), *last)  # fmt: skip
 
 
 def gates(node: Node) -> int:

@@ -406,8 +406,8 @@ def linear(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None) -
         raise ExportError(f"Linear needs a constant weight in C; {node.place}")
     out = node.outputs[0]
     rows = prod(x.shape[:-1])
-    w.call("matmul", w.pointer(x), w.turned(weight), w.or_null(bias), w.pointer(out), rows,
-           weight.shape[1], weight.shape[0], 0)  # fmt: skip
+    w.call("matmul", w.pointer(x), w.transpose_weight(weight), w.or_null(bias), w.pointer(out),
+           rows, weight.shape[1], weight.shape[0], 0)  # fmt: skip
 
 
 @form(Matmul, Mm, Bmm, Mv, Dot, MatmulMv, MatmulDot, Baddbmm, Addmm)

@@ -56,7 +56,7 @@ def whole(shape: Sequence[int]) -> View:
     return View(tuple(shape), strides_of(shape))
 
 
-def stepped(view: View, steps: tuple, place: str) -> View:
+def apply_steps(view: View, steps: tuple, place: str) -> View:
     """The view after a chain of view methods, which ops/shape/views.py calls steps."""
     shape, strides, offset = list(view.shape), list(view.strides), view.offset
     for method, given in steps:
@@ -98,7 +98,7 @@ def views_of(node: Node) -> list[View] | None:
         return [whole(node.outputs[0].shape)]
     given = whole(x.shape)
     if op in PARTS:
-        return [stepped(given, rest[0], node.place)]
+        return [apply_steps(given, rest[0], node.place)]
     if op is Expand:
         shape = node.outputs[0].shape
         lead = len(shape) - len(x.shape)
@@ -117,10 +117,10 @@ def views_of(node: Node) -> list[View] | None:
         dim, sizes = rest[0] % len(x.shape), rest[1]
         ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
         pairs = zip(sizes, ends, strict=True)
-        return [stepped(given, (("slice", (dim, e - n, e, 1)),), "") for n, e in pairs]
+        return [apply_steps(given, (("slice", (dim, e - n, e, 1)),), "") for n, e in pairs]
     if op is Rows:
         rows = range(len(node.outputs))
-        return [stepped(given, (("select", (rest[0], i)),), "") for i in rows]
+        return [apply_steps(given, (("select", (rest[0], i)),), "") for i in rows]
     return None
 
 
@@ -163,10 +163,12 @@ class Plan:
         for value in graph.outputs:
             died[id(self.root(value)[0])] = len(graph.nodes)
         wanted: list[tuple[int, int, int, str, Any]] = [
-            (rounded(prod(value.shape)), born[key], died[key], types[key], value)
+            (round_up(prod(value.shape)), born[key], died[key], types[key], value)
             for key, value in values.items()
         ]
-        wanted += [(rounded(n), i, i, "float", graph.nodes[i]) for i, n in scratch.items() if n > 0]
+        wanted += [
+            (round_up(n), i, i, "float", graph.nodes[i]) for i, n in scratch.items() if n > 0
+        ]
         placed: list[tuple[int, int, int, int, str]] = []
         for size, start, stop, kind, owner in sorted(wanted, key=lambda w: -w[0]):
             at = 0
@@ -179,5 +181,5 @@ class Plan:
             self.bytes += size * {"int64_t": 8, "uint8_t": 1}.get(kind, 4)
 
 
-def rounded(count: int) -> int:
+def round_up(count: int) -> int:
     return -(-max(count, 1) // ALIGNMENT) * ALIGNMENT

@@ -112,7 +112,7 @@ class Writer:
             self.constants[key] = c_name, array, f"{name}: {kind}{list(array.shape)}"
         return self.constants[key][0]
 
-    def turned(self, value: Value | None) -> str:
+    def transpose_weight(self, value: Value | None) -> str:
         """A constant matrix (out, in) as (in, out), along whose rows products run."""
         if value is None:
             return "NULL"
@@ -138,7 +138,7 @@ class Writer:
         self, target: str, view: View, operands: Sequence[tuple[str, View]], text: str
     ) -> None:
         """target[...] = text over all elements; in the text {0} is the first operand's element."""
-        shape, views = collapsed([view, *[v for _, v in operands]])
+        shape, views = collapse([view, *[v for _, v in operands]])
         names = [f"i{d}" for d in range(len(shape))]
         for name, n in zip(names, shape, strict=True):
             self.lines.append(f"for (int {name} = 0; {name} < {n}; {name}++)")
@@ -229,7 +229,7 @@ def index(view: View, names: list[str]) -> str:
     return " + ".join(terms)
 
 
-def collapsed(views: list[View]) -> tuple[list[int], list[View]]:
+def collapse(views: list[View]) -> tuple[list[int], list[View]]:
     """The same elements in as few dims as can be: without sizes of 1, neighbours joined."""
     shape: list[int] = []
     strides: list[list[int]] = [[] for _ in views]

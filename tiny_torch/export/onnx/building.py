@@ -200,7 +200,7 @@ class Builder:
             shape = [-1 if isinstance(n, Size) else n for n in shape]
         return self.Reshape(x, self.ints(shape))
 
-    def fixed(self, node: Node, what: str, numbers: Sequence[Any]) -> list[int]:
+    def constant_numbers(self, node: Node, what: str, numbers: Sequence[Any]) -> list[int]:
         """Numbers that ONNX wants as an attribute."""
         if any(isinstance(n, Size) for n in numbers):
             raise ExportError(f"{what} of {node.name} follow a dynamic axis; {node.place}")

@@ -149,7 +149,7 @@ def slopes(b: Builder, node: Node, x: Value, slope: Value) -> str:
     return b.Mul(b.name(x), b.name(slope))
 
 
-def promoted(x: Any, y: Any) -> Any:
+def promoted_dtype(x: Any, y: Any) -> Any:
     """The dtype in which two operands are compared."""
     kinds: list[Any] = [v.dtype if isinstance(v, Value) else None for v in (x, y)]
     if None in kinds:
@@ -165,7 +165,7 @@ def promoted(x: Any, y: Any) -> Any:
 
 @form(*COMPARE, Ne)
 def compare(b: Builder, node: Node, x: Any, y: Any) -> str:
-    dtype = promoted(x, y)
+    dtype = promoted_dtype(x, y)
     if dtype is torch.bool and node.op not in (Eq, Ne):
         dtype = torch.int32
     result = b.op(COMPARE.get(node.op, "Equal"), b.name(x, dtype), b.name(y, dtype))
@@ -207,7 +207,7 @@ class Typed:
         return write
 
 
-def truncated(f: Any, x: str) -> str:
+def truncate(f: Any, x: str) -> str:
     return f.Mul(f.Sign(x), f.Floor(f.Abs(x)))
 
 
@@ -221,13 +221,13 @@ COMPOSED = {
     Exp2: lambda f, x: f.Exp(f.Mul(x, math.log(2))),
     Deg2Rad: lambda f, x: f.Mul(x, math.pi / 180),
     Rad2Deg: lambda f, x: f.Mul(x, 180 / math.pi),
-    Trunc: truncated,
-    Frac: lambda f, x: f.Sub(x, truncated(f, x)),
+    Trunc: truncate,
+    Frac: lambda f, x: f.Sub(x, truncate(f, x)),
 }
 
 
 @form(*COMPOSED)
-def composed(b: Builder, node: Node, x: Value) -> str:
+def compose(b: Builder, node: Node, x: Value) -> str:
     dtype = node.outputs[0].dtype
     return COMPOSED[node.op](Typed(b, dtype), b.name(x, dtype))
 
@@ -250,7 +250,7 @@ def division(b: Builder, node: Node, x: Any, y: Any) -> str:
         return b.Mod(x, y, fmod=1)
     if node.op is DivTrunc:
         quotient = b.Div(x, y)
-        return truncated(b, quotient) if floats else quotient
+        return truncate(b, quotient) if floats else quotient
     if node.op is Remainder:
         return b.Sub(x, b.Mul(b.Floor(b.Div(x, y)), y)) if floats else b.Mod(x, y)
     if floats:

@@ -152,7 +152,7 @@ def export(
     inputs, examples = named_inputs(model, args, kwargs or {}, input_names)
     axes, open_names = axes_of(dynamic_axes or {}, inputs, examples)
     try:
-        graph = traced(model, args, kwargs or {}, axes, training)
+        graph = trace_model(model, args, kwargs or {}, axes, training)
         for value, name in zip(graph.inputs, inputs, strict=True):
             value.name = name
         if optimize and do_constant_folding:
@@ -162,7 +162,7 @@ def export(
             print(graph)
         outputs = output_names_of(graph, output_names)
         check_names(dynamic_axes or {}, inputs, outputs)
-        proto = written(graph, axes, opset, outputs, open_names, export_params)
+        proto = to_model_proto(graph, axes, opset, outputs, open_names, export_params)
     except ExportError as error:
         raise OnnxExporterError(str(error)) from error
     program = ONNXProgram(proto)
@@ -188,7 +188,7 @@ def refuse(arguments: dict[str, Any]) -> None:
             raise NotImplementedError(f"torch.onnx.export: {name} is not implemented")
 
 
-def traced(
+def trace_model(
     model: Module, args: tuple, kwargs: dict, axes: list[Axis], training: TrainingMode
 ) -> Graph:
     kept = Several() if training is TrainingMode.PRESERVE else in_eval(model)
@@ -274,7 +274,7 @@ def axes_of(
 # ---- the file -----------------------------------------------------------------------------------
 
 
-def written(
+def to_model_proto(
     graph: Graph,
     axes: list[Axis],
     opset: int,

@@ -61,14 +61,14 @@ def convolution(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, 
     stride, padding, dilation, groups = settings
     rest = [] if bias is None else [b.name(bias)]
     return b.Conv(b.name(x), b.name(w), *rest, strides=stride,
-        pads=[*b.fixed(node, "paddings", padding), *padding], dilations=dilation, group=groups,
+        pads=[*b.constant_numbers(node, "paddings", padding), *padding], dilations=dilation, group=groups,
         kernel_shape=w.shape[2:],
     )  # fmt: skip
 
 
 @form(ConvolutionTranspose)
-def transposed(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, size: tuple,
-               settings: tuple) -> str:  # fmt: skip
+def transposed_convolution(b: Builder, node: Node, x: Value, w: Value, bias: Value | None,
+                           size: tuple, settings: tuple) -> str:  # fmt: skip
     stride, padding, dilation, groups = settings
     taps = w.shape[2:]
     more = [
@@ -80,11 +80,11 @@ def transposed(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, s
     rest = [] if bias is None else [b.name(bias)]
     return b.ConvTranspose(b.name(x), b.name(w), *rest, strides=stride, pads=[*padding, *padding],
         dilations=dilation, group=groups, kernel_shape=taps,
-        output_padding=b.fixed(node, "output sizes", more),
+        output_padding=b.constant_numbers(node, "output sizes", more),
     )  # fmt: skip
 
 
-def batched(b: Builder, x: Value, dims: int) -> tuple[str, bool]:
+def add_batch(b: Builder, x: Value, dims: int) -> tuple[str, bool]:
     """x with a batch, and whether it had none."""
     alone = len(x.shape) == dims + 1
     return (b.Unsqueeze(b.name(x), b.ints([0])) if alone else b.name(x)), alone
@@ -98,12 +98,12 @@ def ends(node: Node, b: Builder, x: Value, size: tuple, windows: Sequence[tuple]
         if isinstance(reach, Size):  # some windows end before the padding does
             reach = 0 if max(reach.values) <= 0 else reach
         more.append(reach if isinstance(reach, Size) else max(reach, 0))
-    return b.fixed(node, "windows beyond the padding", more)
+    return b.constant_numbers(node, "windows beyond the padding", more)
 
 
 @form(MaxPool, MaxPoolWithIndices)
 def max_pool(b: Builder, node: Node, x: Value, size: tuple, windows: tuple) -> Any:
-    name, alone = batched(b, x, len(size))
+    name, alone = add_batch(b, x, len(size))
     if not windows[0]:
         even = even_windows(x.shape[-len(size) :], size)
         if even is None:
@@ -115,7 +115,7 @@ def max_pool(b: Builder, node: Node, x: Value, size: tuple, windows: tuple) -> A
     settings = {"kernel_shape": kernel, "strides": stride, "pads": [*padding, *more]}
     found = b.MaxPool(name, outputs=1 + indices, dilations=dilation, **settings)
     if indices:  # ONNX counts through the whole tensor
-        plane = b.ints([math.prod(b.fixed(node, "planes", x.shape[-len(size) :]))])
+        plane = b.ints([math.prod(b.constant_numbers(node, "planes", x.shape[-len(size) :]))])
         found = (found[0], b.Mod(found[1], plane))
     if alone:
         squeezed = [b.Squeeze(y, b.ints([0])) for y in (found if indices else (found,))]
@@ -134,7 +134,7 @@ def avg_pool(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) -> 
         if kernel is None:
             return adaptive_mean(b, node, x, size)
         stride, padding = kernel, (0,) * dims
-    name, alone = batched(b, x, dims)
+    name, alone = add_batch(b, x, dims)
     windows = (kernel, stride, padding, (1,) * dims)
     more = ends(node, b, x, size, windows)
     if counted and any(padding):  # padding counts, what lies beyond it does not
@@ -161,7 +161,7 @@ def even_windows(sizes: Sequence[Any], wanted: Sequence[Any]) -> tuple | None:
 
 def bounds(b: Builder, node: Node, n: Any, out: Any) -> list[tuple[int, int]]:
     """Where the windows of adaptive pooling begin and end."""
-    n, out = b.fixed(node, "windows", [n, out])
+    n, out = b.constant_numbers(node, "windows", [n, out])
     return [(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]
 
 
@@ -212,7 +212,7 @@ def pad_from_input(b: Builder, node: Node, x: Value, mode: int, plan: tuple, _: 
     ndim, dims = len(x.shape), len(firsts)
     left = [0 - start for start in starts]
     right = [n + start - size for n, start, size in zip(lengths, starts, sizes, strict=True)]
-    left, right = b.fixed(node, "sides", left), b.fixed(node, "sides", right)
+    left, right = b.constant_numbers(node, "sides", left), b.constant_numbers(node, "sides", right)
     if mode != CIRCULAR:
         sides = [0] * (ndim - dims)
         kind = "reflect" if mode == REFLECT else "edge"
@@ -254,12 +254,12 @@ def interpolate(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) 
 # ---- norms --------------------------------------------------------------------------------------
 
 
-def filled(b: Builder, node: Node, x: Value, channels: Any, value: float) -> str:
-    shape = b.fixed(node, "channels", [channels])
+def constant_per_channel(b: Builder, node: Node, x: Value, channels: Any, value: float) -> str:
+    shape = b.constant_numbers(node, "channels", [channels])
     return b.constant(np.full(shape, value, str(x.dtype).rpartition(".")[2]))
 
 
-def scaled(b: Builder, y: str, weight: Value | None, bias: Value | None, dims: int) -> str:
+def scale_channels(b: Builder, y: str, weight: Value | None, bias: Value | None, dims: int) -> str:
     """y times a weight per channel, plus a bias."""
     for write, value in ((b.Mul, weight), (b.Add, bias)):
         if value is not None:
@@ -273,7 +273,9 @@ def batch_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
     eps, channels = rest[-1], x.shape[1]
     if not training:
         names = [
-            b.name(value) if value is not None else filled(b, node, x, channels, default)
+            b.name(value)
+            if value is not None
+            else constant_per_channel(b, node, x, channels, default)
             for value, default in ((weight, 1.0), (bias, 0.0), (mean, 0.0), (var, 1.0))
         ]
         return b.BatchNormalization(b.name(x), *names, epsilon=eps)
@@ -283,13 +285,13 @@ def batch_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
     away = b.Sub(b.name(x), b.reduce("ReduceMean", b.name(x), dims, True))
     variance = b.reduce("ReduceMean", b.Mul(away, away), dims, True)
     root = b.Sqrt(b.Add(variance, b.name(eps, x.dtype)))
-    return scaled(b, b.Div(away, root), weight, bias, len(x.shape) - 2)
+    return scale_channels(b, b.Div(away, root), weight, bias, len(x.shape) - 2)
 
 
 @form(NativeGroupNorm)
 def group_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Value | None,
                groups: int, eps: float, *running: Any) -> str:  # fmt: skip
-    ones, zeros = (filled(b, node, x, groups, value) for value in (1.0, 0.0))
+    ones, zeros = (constant_per_channel(b, node, x, groups, value) for value in (1.0, 0.0))
     if groups == x.shape[1] and len(x.shape) > 2:
         ones = ones if weight is None else b.name(weight)
         zeros = zeros if bias is None else b.name(bias)
@@ -297,13 +299,13 @@ def group_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
     rows = b.Reshape(b.name(x), b.ints([0, groups, -1]))
     y = b.InstanceNormalization(rows, ones, zeros, epsilon=eps)
     y = b.Reshape(y, b.Shape(b.name(x)))
-    return scaled(b, y, weight, bias, len(x.shape) - 2)
+    return scale_channels(b, y, weight, bias, len(x.shape) - 2)
 
 
 @form(NativeLayerNorm)
 def layer_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Value | None,
                dims: int, eps: float) -> str:  # fmt: skip
-    shape = b.fixed(node, "normalised sizes", x.shape[-dims:])
+    shape = b.constant_numbers(node, "normalised sizes", x.shape[-dims:])
     if weight is not None:
         scale = b.name(weight)
     else:

@@ -38,7 +38,7 @@ from tiny_torch.ops.shape.views import (
 END = 2**62  # beyond all sizes
 
 
-def ordered(dim: int, ndim: int) -> int:
+def permutation(dim: int, ndim: int) -> int:
     return dim % max(ndim, 1)
 
 
@@ -57,9 +57,9 @@ def permute(b: Builder, node: Node, x: Value, *dims: Any) -> str:
     ndim = len(x.shape)
     order = list(range(ndim))
     if node.op is Permute:
-        order = [ordered(dim, ndim) for dim in dims[0]]
+        order = [permutation(dim, ndim) for dim in dims[0]]
     elif ndim:
-        first, second = (ordered(dim, ndim) for dim in dims or (0, 1))
+        first, second = (permutation(dim, ndim) for dim in dims or (0, 1))
         order[first], order[second] = order[second], order[first]
     return b.Transpose(b.name(x), perm=order)
 
@@ -75,16 +75,16 @@ def part(b: Builder, node: Node, x: str, step: tuple, ndim: int) -> tuple[str, i
     """What one step shows of x, and of how many dims that is."""
     method, given = step
     if method == "select":
-        dim, i = ordered(given[0], ndim), given[1]
+        dim, i = permutation(given[0], ndim), given[1]
         return b.Gather(x, b.name(i, torch.int64), axis=dim), ndim - 1
     if method == "slice":
         dim, start, stop, stride = given
-        return cut(b, x, ordered(dim, ndim), start, stop, stride), ndim
+        return cut(b, x, permutation(dim, ndim), start, stop, stride), ndim
     if method == "unsqueeze":
         return b.Unsqueeze(x, b.ints([given[0] % (ndim + 1)])), ndim + 1
     if method == "squeeze":
         dims = given[0] if isinstance(given[0], tuple) else given
-        dims = [ordered(dim, ndim) for dim in dims]
+        dims = [permutation(dim, ndim) for dim in dims]
         return b.Squeeze(x, b.ints(dims)), ndim - len(dims)
     raise ExportError(f"{node.name} by {method} has no form in ONNX; {node.place}")
 
@@ -120,7 +120,7 @@ def put(b: Builder, node: Node, x: str, source: str, steps: tuple, ndim: int) ->
         return b.Squeeze(new, b.ints([given[0] % (ndim + 1)]))
     if method not in ("select", "slice") or (method == "slice" and given[3] != 1):
         raise ExportError(f"a write through {method}{given} has no form in ONNX; {node.place}")
-    dim, start = ordered(given[0], ndim), given[1]
+    dim, start = permutation(given[0], ndim), given[1]
     if method == "select":
         new = b.Unsqueeze(new, b.ints([dim]))
     stop = given[2] if method == "slice" else END if start == -1 else start + 1
@@ -147,7 +147,7 @@ def cat(b: Builder, node: Node, *arguments: Any) -> str:
 def stack(b: Builder, node: Node, *arguments: Any) -> str:
     *values, dim = arguments
     out = node.outputs[0]
-    dim = ordered(dim, len(out.shape))
+    dim = permutation(dim, len(out.shape))
     names = [b.Unsqueeze(b.name(x, out.dtype), b.ints([dim])) for x in values]
     return b.Concat(*names, axis=dim)
 
@@ -179,7 +179,7 @@ def repeat(b: Builder, node: Node, x: Value, repeats: tuple) -> str:
 def flip(b: Builder, node: Node, x: Value, dims: tuple) -> str:
     name = b.name(x)
     for dim in dims:
-        name = cut(b, name, ordered(dim, len(x.shape)), -1, -END, -1)
+        name = cut(b, name, permutation(dim, len(x.shape)), -1, -END, -1)
     return name
 
 
@@ -189,10 +189,10 @@ def roll(b: Builder, node: Node, x: Value, shifts: Sequence[int], dims: Sequence
     if not dims:
         name = b.reshape(name, [-1])
     for shift, dim in zip(shifts, dims or (0,), strict=True):
-        size = x.shape[dim] if dims else math.prod(b.fixed(node, "sizes", x.shape))
+        size = x.shape[dim] if dims else math.prod(b.constant_numbers(node, "sizes", x.shape))
         shift = -shift if isinstance(size, Size) else (-shift) % max(size, 1)
         if shift:
-            dim = ordered(dim, len(x.shape))
+            dim = permutation(dim, len(x.shape))
             name = b.Concat(cut(b, name, dim, shift, END), cut(b, name, dim, 0, shift), axis=dim)
     return name if dims else b.reshape(name, x.shape)
 
@@ -267,7 +267,7 @@ def index(b: Builder, node: Node, x: Value, *indices: Any) -> str:
 # ---- rearrangements of channels -----------------------------------------------------------------
 
 
-def arranged(b: Builder, x: str, split_shape: list, order: list[int], shape: Sequence[Any]) -> str:
+def arrange(b: Builder, x: str, split_shape: list, order: list[int], shape: Sequence[Any]) -> str:
     """x with its dims split up, permuted, and joined to `shape`."""
     return b.reshape(b.Transpose(b.reshape(x, split_shape), perm=order), shape)
 
@@ -279,7 +279,7 @@ def pixel_shuffle(b: Builder, node: Node, x: Value, r: int) -> str:
     *lead, c, h, w = x.shape
     n = len(lead)
     order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    return arranged(b, b.name(x), [*lead, c // (r * r), r, r, h, w], order, node.outputs[0].shape)
+    return arrange(b, b.name(x), [*lead, c // (r * r), r, r, h, w], order, node.outputs[0].shape)
 
 
 @form(PixelUnshuffle)
@@ -287,11 +287,11 @@ def pixel_unshuffle(b: Builder, node: Node, x: Value, r: int) -> str:
     *lead, c, h, w = x.shape
     n = len(lead)
     order = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
-    return arranged(b, b.name(x), [*lead, c, h // r, r, w // r, r], order, node.outputs[0].shape)
+    return arrange(b, b.name(x), [*lead, c, h // r, r, w // r, r], order, node.outputs[0].shape)
 
 
 @form(ChannelShuffle)
 def channel_shuffle(b: Builder, node: Node, x: Value, groups: int) -> str:
     n, c, *rest = x.shape
     order = [0, 2, 1, *range(3, len(x.shape) + 1)]
-    return arranged(b, b.name(x), [n, groups, c // groups, *rest], order, x.shape)
+    return arrange(b, b.name(x), [n, groups, c // groups, *rest], order, x.shape)

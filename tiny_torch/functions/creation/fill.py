@@ -12,7 +12,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.base import layouts
 from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
-from tiny_torch.base.devices import array_module, cuda_count, pinned
+from tiny_torch.base.devices import array_module, cuda_count, pin
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.base.reference.layout import contiguous_strides
@@ -34,7 +34,7 @@ def finish(
     if requires_grad and not array.dtype.is_floating_point:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     if pin_memory:
-        array = pinned(array)
+        array = pin(array)
     return wrap(array, LEAF if requires_grad else None)
 
 
@@ -97,7 +97,7 @@ def as_dtype(function: str, dtype: Any) -> Any:
     raise wrong_kind(function, "dtype", "torch.dtype", dtype)
 
 
-def filled(function, shape, value, dtype, device, requires_grad, layout=None, pin_memory=False):
+def new_filled(function, shape, value, dtype, device, requires_grad, layout=None, pin_memory=False):
     if layout is not None or pin_memory is not False:
         check_options(function, layout, pin_memory)
     module = array_module(device)
@@ -133,7 +133,7 @@ def zeros(
     shape = as_sizes("zeros", sizes, size)
     if out is not None:
         return fill_out("zeros", out, shape, 0, dtype)
-    return filled("zeros", shape, 0, dtype, device, requires_grad, layout, pin_memory)
+    return new_filled("zeros", shape, 0, dtype, device, requires_grad, layout, pin_memory)
 
 
 @function
@@ -151,7 +151,7 @@ def ones(
     shape = as_sizes("ones", sizes, size)
     if out is not None:
         return fill_out("ones", out, shape, 1, dtype)
-    return filled("ones", shape, 1, dtype, device, requires_grad, layout, pin_memory)
+    return new_filled("ones", shape, 1, dtype, device, requires_grad, layout, pin_memory)
 
 
 @function
@@ -171,7 +171,7 @@ def empty(
     if out is not None:
         return fill_out("empty", out, shape, None, dtype)
     if memory_format is None:
-        return filled("empty", shape, None, dtype, device, requires_grad, layout, pin_memory)
+        return new_filled("empty", shape, None, dtype, device, requires_grad, layout, pin_memory)
     check_options("empty", layout, pin_memory)
     layouts.check_format("empty", memory_format)
     dtype = as_dtype("empty", dtype) or _core.get_default_dtype()
@@ -223,7 +223,7 @@ def empty_strided(
     return finish(flat.as_strided(shape, strides, 0), requires_grad, pin_memory)
 
 
-def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
+def resize_array(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
     """self, looking at its memory with other sizes; the memory grows where that needs more."""
     array = self.array
     count = math.prod(shape)
@@ -249,7 +249,7 @@ def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -
             "differentiation, but one of the arguments requires grad."
         )
     if shape != out.array.shape:
-        resized(out, shape, contiguous_strides(shape))
+        resize_array(out, shape, contiguous_strides(shape))
     return out if value is None else out.fill_(value)
 
 
@@ -277,7 +277,7 @@ def full(
     if dtype is None:
         dtype = dtype_of_number(fill_value)
     check_range(fill_value, dtype)
-    return filled("full", shape, fill_value, dtype, device, requires_grad, layout, pin_memory)
+    return new_filled("full", shape, fill_value, dtype, device, requires_grad, layout, pin_memory)
 
 
 @function
@@ -295,7 +295,7 @@ def scalar_tensor(
     dtype = as_dtype("scalar_tensor", dtype) or _core.get_default_dtype()
     if dtype not in HALVES:  # beyond those it is infinity, as in PyTorch
         check_range(value, dtype)
-    return filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
+    return new_filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 
 def item_of(value: Any) -> Any:
@@ -444,7 +444,7 @@ def new(name: str, value: Any) -> Any:
     ) -> Tensor:
         shape = as_sizes(name, sizes, size)
         dtype, device = dtype or self.array.dtype, device or self.array.device
-        return filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
+        return new_filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = (
@@ -472,7 +472,7 @@ def new_full(
     check_range(value, dtype)
     shape = as_sizes("new_full", (as_ints("new_full", "size", 1, size),))
     device = device or self.array.device
-    return filled("new_full", shape, value, dtype, device, requires_grad, layout, pin_memory)
+    return new_filled("new_full", shape, value, dtype, device, requires_grad, layout, pin_memory)
 
 
 for _name, _value in (("new_empty", None), ("new_zeros", 0), ("new_ones", 1)):

@@ -89,7 +89,7 @@ def from_data(data: Any, dtype: Any):
             warn_of_arrays()
         # Numbers that an integer may not hold are looked at one by one.
         if dtype is None or dtype.is_floating_point:
-            array = stacked(data)
+            array = stack_arrays(data)
             data = data if array is None else array
     if isinstance(data, np.ndarray):
         with warnings.catch_warnings():  # that it is read-only: what is shared is copied after
@@ -150,10 +150,10 @@ def sizes_of(data: Any) -> tuple:
     return tuple(sizes)
 
 
-def stacked(rows: Any) -> np.ndarray | None:
+def stack_arrays(rows: Any) -> np.ndarray | None:
     """What nested lists of arrays hold; None where these are not of one shape and dtype."""
     if type(rows[0]) in (list, tuple):
-        rows = [stacked(row) if type(row) in (list, tuple) and row else None for row in rows]
+        rows = [stack_arrays(row) if type(row) in (list, tuple) and row else None for row in rows]
     first = rows[0]
     if type(first) is not np.ndarray or not first.dtype.isnative or not (first.ndim and first.size):
         return None

@@ -80,7 +80,7 @@ def arange(
     if count >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     array = array_module(device).arange(start, step, count, dtype, place_of("arange", out))
-    return made(array, out, requires_grad, pin_memory)
+    return result_tensor(array, out, requires_grad, pin_memory)
 
 
 @function
@@ -137,7 +137,7 @@ def range(
     if not count < 2**63 - 1:
         raise RuntimeError("invalid size, possible overflow?")
     array = array_module(device).arange(start, step, int(count) + 1, dtype, place_of("range", out))
-    return made(array, out, requires_grad, pin_memory)
+    return result_tensor(array, out, requires_grad, pin_memory)
 
 
 @function
@@ -171,7 +171,7 @@ def linspace(
         dtype = _core.get_default_dtype()
     first, last, count = spacing("linspace", start, end, steps, dtype)
     array = array_module(device).linspace(first, last, count, dtype, place_of("linspace", out))
-    return made(array, out, requires_grad, pin_memory)
+    return result_tensor(array, out, requires_grad, pin_memory)
 
 
 @function
@@ -201,7 +201,7 @@ def logspace(
     dtype = dtype_of(out, "logspace", dtype) or _core.get_default_dtype()
     first, last, count = spacing("logspace", start, end, steps, dtype)
     powers = array_module(device).logspace(first, last, count, float(base), dtype)
-    return made(powers, out, requires_grad, pin_memory)
+    return result_tensor(powers, out, requires_grad, pin_memory)
 
 
 def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple:
@@ -267,7 +267,9 @@ def check_not_bool(kernel: str, dtype: Any) -> None:
         raise not_implemented(kernel, dtype)
 
 
-def made(array: Any, out: Tensor | None, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+def result_tensor(
+    array: Any, out: Tensor | None, requires_grad: bool, pin_memory: bool = False
+) -> Tensor:
     plain = requires_grad is False and not pin_memory
     if not plain and requires_grad is not None:
         check_bool("arange", "requires_grad", None, requires_grad)

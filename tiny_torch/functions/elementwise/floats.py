@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.dtypes import finfo, not_implemented
-from tiny_torch.functions.common import check_operand, check_tensor, into, named, write_out
+from tiny_torch.functions.common import check_operand, check_tensor, into, name_results, write_out
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.elementwise.arithmetic import Pow
 from tiny_torch.ops.elementwise.floats import Frexp, Ldexp, NanToNum
@@ -30,7 +30,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     """
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return named("frexp", apply(Frexp, input), out)
+    return name_results("frexp", apply(Frexp, input), out)
 
 
 def check_powers(name: str, input: Any, other: Any) -> None:

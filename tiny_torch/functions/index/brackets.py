@@ -248,7 +248,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if indices:
             apply_inplace(IndexPut, target, as_values(value, target.array), False, *indices)
         else:
-            source = trimmed(value, target.array)
+            source = trim(value, target.array)
             if isinstance(source, Tensor) and not source.array.same_shape(target.array):
                 source = source.expand(target.array.shape)
             copy_into(target, source)
@@ -258,7 +258,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         source = as_values(value, array)
         array.index_put_(indices, getattr(source, "array", source), False)
     else:
-        source = trimmed(value, array)
+        source = trim(value, array)
         array.copy_(source.array.expand(array.shape) if isinstance(source, Tensor) else source)
 
 
@@ -289,7 +289,7 @@ def records(*operands: Any) -> bool:
     return not modes.bits & NO_GRAD and True in [tensor.requires_grad for tensor in tensors]
 
 
-def trimmed(value: Any, array: Any) -> Any:
+def trim(value: Any, array: Any) -> Any:
     """The value without leading sizes of 1 that its place has not."""
     if not isinstance(value, Tensor) or value.array.shape == array.shape:
         return value

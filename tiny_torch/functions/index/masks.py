@@ -10,7 +10,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import check_bool
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import HALVES, check_range, cpp_name
-from tiny_torch.functions.common import check_tensor, into_same, offered
+from tiny_torch.functions.common import check_tensor, compute_for_out, into_same
 from tiny_torch.functions.index.values import single_value, warn_expanded
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.common import refuse_overlap
@@ -128,7 +128,7 @@ def where(
     if out is None:
         return apply(Where, condition, input, other)
     refuse_overlap(out, (), (condition, input, other))
-    return into_same(out, offered(out, Where, (condition, input, other)), "where")
+    return into_same(out, compute_for_out(out, Where, (condition, input, other)), "where")
 
 
 def check_beside(value: Any, beside: Any) -> None:

@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, compute, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import as_int
-from tiny_torch.functions.common import check_outs, named, refuse_history
+from tiny_torch.functions.common import check_outs, name_results, refuse_history
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor, wrap
@@ -18,16 +18,16 @@ APART = {"kthvalue": 1, "max": 1, "min": 1, "mode": 2}  # how many of the result
 SAME = {"sort", "topk"}
 
 
-def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
+def select_pair(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
     """The op's two results with their names, written into those of `out` if it is given."""
     if out is None:
-        return named(name, apply(op, input, *constants))
+        return name_results(name, apply(op, input, *constants))
     check_outs(name, out, 2)
     for target in out[: APART.get(name, 0)]:
         refuse_overlap(target, (input,))
     if name in SAME:
         refuse_overlap(out[0], (), (input,))
-    return named(name, offered_pair(out, op, input, *constants), out)
+    return name_results(name, offered_pair(out, op, input, *constants), out)
 
 
 def offered_pair(out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:

@@ -96,7 +96,7 @@ def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> Non
         )
 
 
-def scaled(x: Tensor, source: Tensor, alpha: Any) -> Tensor:
+def scale_source(x: Tensor, source: Tensor, alpha: Any) -> Tensor:
     """source * alpha, which is first converted to x's dtype."""
     if type(alpha) is int and alpha == 1:
         return source
@@ -130,7 +130,7 @@ def index_add(
     """
     check_slices("index_add", input, dim, index, source)
     refuse_overlap(out, (index, source), (input,))
-    source = scaled(input, source, alpha)
+    source = scale_source(input, source, alpha)
     return into_same(out, apply(IndexAdd, input, source, index, dim), "index_add")
 
 
@@ -140,7 +140,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     check_slices("index_add_", self, dim, index, source)
     refuse_overlap(self, (index, source))
     if type(alpha) is not int or alpha != 1:
-        source = scaled(self, source, alpha)
+        source = scale_source(self, source, alpha)
     return apply_inplace(IndexAdd, self, source, index, dim)
 
 

@@ -11,8 +11,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
-from tiny_torch.functions.common import into, into_same, offered, standalone
-from tiny_torch.functions.index.selection import checked_dim, selected
+from tiny_torch.functions.common import compute_for_out, into, into_same, standalone
+from tiny_torch.functions.index.selection import checked_dim, select_pair
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk
 from tiny_torch.tensor import Tensor
@@ -39,7 +39,7 @@ def sort(
     """
     dim = checked_dim("sort", input, dim)
     check_bool("sort", "descending", 3, descending)
-    return selected("sort", Sort, out, input, dim, True, descending)
+    return select_pair("sort", Sort, out, input, dim, True, descending)
 
 
 @function_and_method
@@ -56,7 +56,7 @@ def argsort(
     check_bool("argsort", "descending", 3, descending)
     if out is None:
         return apply(Argsort, input, dim, descending)
-    return into_same(out, offered(out, Argsort, (input,), dim, descending))
+    return into_same(out, compute_for_out(out, Argsort, (input,), dim, descending))
 
 
 @function_and_method
@@ -89,7 +89,7 @@ def topk(
         check_bool("topk", "largest", 4, largest)
         check_bool("topk", "sorted", 5, sorted)
     k = as_int("topk", "k", 2, k)
-    return selected("topk", Topk, out, input, dim, True, k, largest)
+    return select_pair("topk", Topk, out, input, dim, True, k, largest)
 
 
 @function_and_method
@@ -107,7 +107,7 @@ def kthvalue(
     """
     dim = checked_dim("kthvalue", input, dim, 3)
     k = as_int("kthvalue", "k", 2, k)
-    return selected("kthvalue", Kthvalue, out, input, dim, keepdim, k)
+    return select_pair("kthvalue", Kthvalue, out, input, dim, keepdim, k)
 
 
 def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_nan: bool) -> Any:
@@ -116,7 +116,7 @@ def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_na
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
         return apply(MedianOfAll, input, ignore_nan)
     dim = checked_dim(name, input, dim)
-    return selected(name, Median, out, input, dim, keepdim, ignore_nan)
+    return select_pair(name, Median, out, input, dim, keepdim, ignore_nan)
 
 
 @function_and_method
@@ -156,7 +156,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     indices=tensor(3))
     """
     dim = checked_dim("mode", input, dim)
-    return selected("mode", Mode, out, input, dim, keepdim)
+    return select_pair("mode", Mode, out, input, dim, keepdim)
 
 
 # -------------------------------------------------------------------------------------- quantiles

@@ -17,7 +17,7 @@ from tiny_torch.ops.shape.views import Steps, show, wrap_dim
 from tiny_torch.tensor import Tensor
 
 
-def scattered(op: type[Op], x: Any, src: Any, steps: Steps) -> Tensor:
+def scatter_view(op: type[Op], x: Any, src: Any, steps: Steps) -> Tensor:
     part = show(x.array, steps)
     if part.shape != src.array.shape:
         raise RuntimeError(
@@ -41,7 +41,7 @@ def diagonal_scatter(
             [0., 1.]])
     """
     steps = (("diagonal", (offset, dim1, dim2)),)
-    return scattered(DiagonalScatter, input, src, steps)
+    return scatter_view(DiagonalScatter, input, src, steps)
 
 
 @function_and_method
@@ -56,7 +56,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
             [1., 1.]])
     """
     steps = (("select", (dim, index)),)
-    return scattered(SelectScatter, input, src, steps)
+    return scatter_view(SelectScatter, input, src, steps)
 
 
 @function_and_method
@@ -85,7 +85,7 @@ def slice_scatter(
     last = shape[dim] if shape else 1
     first = 0 if start is None else start
     steps = (("slice", (dim, first, last if end is None else end, step)),)
-    return into_same(out, scattered(SliceScatter, input, src, steps))
+    return into_same(out, scatter_view(SliceScatter, input, src, steps))
 
 
 @method

@@ -19,7 +19,7 @@ from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.functions.common import check_listed, into
 from tiny_torch.functions.linalg.matmul import bmm, dot, mm
 from tiny_torch.functions.public import function
-from tiny_torch.functions.shape.views import reshaped
+from tiny_torch.functions.shape.views import reshape_copying
 from tiny_torch.ops.shape.views import Permute, Unsqueeze, are_ints, unique_dims
 from tiny_torch.tensor import Tensor
 
@@ -61,7 +61,7 @@ def einsum(*args: Any) -> Tensor:
     if not isinstance(equation, str):
         raise wrong_kind("einsum", "equation", "str", equation, 1)
     check_listed("einsum", 2, operands)
-    return planned(equation, tuple([x.array.shape for x in operands]))(operands)
+    return make_plan(equation, tuple([x.array.shape for x in operands]))(operands)
 
 
 def subscripts(labels: Any) -> str:
@@ -79,7 +79,7 @@ def subscripts(labels: Any) -> str:
 # ------------------------------------------------------------------------------- the equation
 
 
-def parsed(part: str, where: str) -> list[str]:
+def parse_labels(part: str, where: str) -> list[str]:
     """The labels of one operand or of the output: letters, and ELLIPSIS at most once."""
     labels: list[str] = []
     rest = part.replace(" ", "")
@@ -115,7 +115,7 @@ def parsed_equation(equation: str, ndims: tuple) -> tuple[list[list[str]], list[
             f"einsum(): {'fewer' if len(parts) > len(ndims) else 'more'} operands were provided "
             "than specified in the equation"
         )
-    inputs = [parsed(part, f"operand {i}") for i, part in enumerate(parts)]
+    inputs = [parse_labels(part, f"operand {i}") for i, part in enumerate(parts)]
     for i, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
         count = len(labels) - labels.count(ELLIPSIS)
         if count > ndim or (count < ndim and ELLIPSIS not in labels):
@@ -126,7 +126,7 @@ def parsed_equation(equation: str, ndims: tuple) -> tuple[list[list[str]], list[
     flat = [label for labels in inputs for label in labels]
     if not arrow:
         return inputs, [ELLIPSIS, *[label for label in LETTERS if flat.count(label) == 1]]
-    output = parsed(right, "output")
+    output = parse_labels(right, "output")
     for label in output:
         if label != ELLIPSIS and label not in flat:
             raise RuntimeError(
@@ -140,7 +140,7 @@ def parsed_equation(equation: str, ndims: tuple) -> tuple[list[list[str]], list[
     return inputs, output
 
 
-def labelled(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str], int]:
+def labels_of(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str], int]:
     """A label for each dim of the operands; all of them, the output's first; how many those are."""
     inputs, output = parsed_equation(equation, ndims)
     hidden = [ndim - len(labels) + 1 if ELLIPSIS in labels else 0
@@ -148,12 +148,12 @@ def labelled(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str], i
     # The dims under an ellipsis get labels of their own, counted from the right: "0" is the last.
     dots = [str(i) for i in reversed(range(max(hidden)))]
 
-    def spelled(labels, count):
+    def spell(labels, count):
         at = labels.index(ELLIPSIS) if ELLIPSIS in labels else len(labels)
         return [*labels[:at], *dots[len(dots) - count :], *labels[at + 1 :]]
 
-    inputs = [spelled(labels, count) for labels, count in zip(inputs, hidden, strict=True)]
-    output = spelled(output, len(dots)) if ELLIPSIS in output else output
+    inputs = [spell(labels, count) for labels, count in zip(inputs, hidden, strict=True)]
+    output = spell(output, len(dots)) if ELLIPSIS in output else output
     flat = {label for labels in inputs for label in labels}
     order = output + [label for label in (*dots, *LETTERS) if label in flat and label not in output]
     return inputs, order, len(output)
@@ -198,7 +198,7 @@ class Operand(NamedTuple):
         sizes = tuple([1 if d in places else size for d, size in enumerate(self.sizes)])
         return Operand(self.places, shape, sizes, alone)
 
-    def arranged(self, added: int, dims: list[int], wanted: tuple | None) -> Arranged:
+    def arrange(self, added: int, dims: list[int], wanted: tuple | None) -> Arranged:
         """Its dims in another order, to be of the wanted shape."""
         return Arranged(
             added,
@@ -213,14 +213,14 @@ class Operand(NamedTuple):
         dims = [d for d in own if d is not None]
         rest = [d for d in range(len(self.shape)) if d not in dims]  # of size 1
         wanted = tuple([math.prod([self.sizes[d] for d in part]) for part in parts])
-        return self.arranged(0, rest + dims, wanted)
+        return self.arrange(0, rest + dims, wanted)
 
-    def aligned(self) -> Arranged:
+    def align(self) -> Arranged:
         """A dim at every place."""
         own = len(self.shape)
         behind = iter(range(own, len(self.places)))
         dims = [next(behind) if d is None else d for d in self.places]
-        return self.arranged(len(dims) - own, dims, None)
+        return self.arrange(len(dims) - own, dims, None)
 
 
 def diagonals(labels: list[str], shape: tuple, operand: int) -> tuple[list, list[str], tuple]:
@@ -291,9 +291,9 @@ class Plan(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)  # for it costs more than the product of small matrices
-def planned(equation: str, shapes: tuple) -> Plan:
+def make_plan(equation: str, shapes: tuple) -> Plan:
     """All that follows from the equation and the shapes; RuntimeError where they do not fit."""
-    inputs, order, kept = labelled(equation, tuple([len(shape) for shape in shapes]))
+    inputs, order, kept = labels_of(equation, tuple([len(shape) for shape in shapes]))
     known: dict[str, int] = {}
     repeats, operands = [], []
     for i, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
@@ -311,18 +311,18 @@ def planned(equation: str, shapes: tuple) -> Plan:
         repeats.append(pairs)
         operands.append(Operand(places, shape, sizes))
     if len(operands) == 1:
-        return Plan(repeats, operands[0].aligned(), [], tuple(range(kept, len(order))))
+        return Plan(repeats, operands[0].align(), [], tuple(range(kept, len(order))))
     result, *rest = operands
     steps = []
     for i, x in enumerate(rest):
         others = rest[i + 1 :]
         last = [d for d in range(kept, len(order)) if all(y.sizes[d] == 1 for y in others)]
-        step, result = paired(result, x, last, len(order) if others else kept)
+        step, result = multiply_pair(result, x, last, len(order) if others else kept)
         steps.append(step)
     return Plan(repeats, None, steps, ())
 
 
-def paired(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Operand]:
+def multiply_pair(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Operand]:
     """x * y, summed over the places of `last`; the result has the first `kept` places."""
     # A place that only one of the pair has is summed before the product.
     a, b = x.sizes, y.sizes
@@ -333,7 +333,7 @@ def paired(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Op
     if not summed:
         shape = tuple([m if n == 1 else n for m, n in zip(a, b, strict=True)])
         dropped = Result(shape[:kept] if kept < len(shape) else None, None, None)
-        step = Pair(False, operator.mul, x.aligned(), y.aligned(), dropped)
+        step = Pair(False, operator.mul, x.align(), y.align(), dropped)
         return step, Operand(list(range(kept)), shape[:kept], shape[:kept])
     dims = [d for d in range(len(a)) if d not in summed]
     batch = [d for d in dims if a[d] != 1 and b[d] != 1]
@@ -396,12 +396,12 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         a = a.sum(dim, True, dtype=a.dtype)
     for dim in plan.sums_b:
         b = b.sum(dim, True, dtype=b.dtype)
-    left = reshaped(apply_view(Permute, a, plan.order_a), plan.left)
-    right = reshaped(apply_view(Permute, b, plan.order_b), plan.right)
+    left = reshape_copying(apply_view(Permute, a, plan.order_a), plan.left)
+    right = reshape_copying(apply_view(Permute, b, plan.order_b), plan.right)
     if out is None:
         if plan.shape == ():  # a product of vectors to autocast, too
             return dot(left.flatten(), right.flatten())
-        return reshaped(mm(left, right), plan.shape)
+        return reshape_copying(mm(left, right), plan.shape)
     if out.dtype is not left.dtype:
         raise RuntimeError(
             f"tensordot: Expected the output tensor to have dtype {left.dtype}, but got an "
@@ -410,7 +410,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     if out.array.shape == plan.shape and out.is_contiguous():
         mm(left, right, out=out.view(left.shape[0], right.shape[1]))
         return out
-    return into(out, reshaped(mm(left, right), plan.shape))
+    return into(out, reshape_copying(mm(left, right), plan.shape))
 
 
 class Contraction(NamedTuple):

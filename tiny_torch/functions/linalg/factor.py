@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.dtypes import not_implemented, scalar_type
-from tiny_torch.functions.common import into_same, named
+from tiny_torch.functions.common import into_same, name_results
 from tiny_torch.functions.linalg.lapack import (
     check_floating,
     check_input,
@@ -63,7 +63,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
             "or 'complete'"
         )
-    return named("linalg_qr", apply(LinalgQr, A, mode), out)
+    return name_results("linalg_qr", apply(LinalgQr, A, mode), out)
 
 
 @function_and_method("qr")
@@ -72,7 +72,7 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.qr.html
     """
-    return named("qr", qr(input, "reduced" if some else "complete"), out)
+    return name_results("qr", qr(input, "reduced" if some else "complete"), out)
 
 
 @as_one
@@ -89,7 +89,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     if not input.is_floating_point():
         raise not_implemented("linalg_eigh_cpu", input.dtype)
     check_precision("linalg.eigh", input)
-    return named("linalg_eigh", apply(LinalgEigh, input, UPLO.upper()), out)
+    return name_results("linalg_eigh", apply(LinalgEigh, input, UPLO.upper()), out)
 
 
 @as_one
@@ -127,7 +127,7 @@ def eig(input: Tensor, *, out: Any = None) -> Any:
         raise NotImplementedError(
             "[linalg.eig] is not implemented for matrices with complex eigenvalues"
         ) from None
-    return named("linalg_eig", found, out)
+    return name_results("linalg_eig", found, out)
 
 
 @as_one
@@ -159,7 +159,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     LAPACK finds none. https://pytorch.org/docs/stable/generated/torch.linalg.svd.html
     """
     check_svd(A, "linalg_svd", driver)
-    return named("linalg_svd", apply(LinalgSvd, A, bool(full_matrices)), out)
+    return name_results("linalg_svd", apply(LinalgSvd, A, bool(full_matrices)), out)
 
 
 @as_one
@@ -180,9 +180,9 @@ def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: A
     """
     if compute_uv:
         U, S, Vh = svd(input, not some)
-        return named("svd", (U, S, Vh.mT), out)
+        return name_results("svd", (U, S, Vh.mT), out)
     S = svdvals(input)
     *batch, m, n = input.shape
-    return named(
+    return name_results(
         "svd", (input.new_zeros((*batch, m, m)), S, input.new_zeros((*batch, n, n)).mT), out
     )

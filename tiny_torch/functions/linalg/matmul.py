@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import into_same, offered
+from tiny_torch.functions.common import compute_for_out, into_same
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.linalg.matmul import BY_DIMS, Bmm, Dot, Matmul, Mm, Mv
 from tiny_torch.ops.linalg.products import check_batches
@@ -28,10 +28,12 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     op = BY_DIMS.get((input.array.ndim, other.array.ndim), Matmul)
     if out is None:
         return apply(op, input, other)
-    return into_same(out, offered(out, op, (input, other)))
+    return into_same(out, compute_for_out(out, op, (input, other)))
 
 
-def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any) -> Tensor:
+def product_of_dims(
+    op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
+) -> Tensor:
     """A product of operands with a fixed number of dims."""
     if not (isinstance(x, Tensor) and isinstance(y, Tensor) and (x.ndim, y.ndim) == dims):
         name = op.__name__.lower()
@@ -45,7 +47,7 @@ def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
         )
     if out is None:
         return apply(op, x, y)
-    return into_same(out, offered(out, op, (x, y)))
+    return into_same(out, compute_for_out(out, op, (x, y)))
 
 
 @function_and_method
@@ -54,7 +56,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.mm.html
     """
-    return fixed(Mm, "mat2", (2, 2), input, mat2, out)
+    return product_of_dims(Mm, "mat2", (2, 2), input, mat2, out)
 
 
 @function_and_method
@@ -65,7 +67,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if is_stack(input) and is_stack(mat2):
         check_batches("bmm", input, mat2)
-    return fixed(Bmm, "mat2", (3, 3), input, mat2, out)
+    return product_of_dims(Bmm, "mat2", (3, 3), input, mat2, out)
 
 
 def is_stack(x: Any) -> bool:
@@ -80,7 +82,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if isinstance(input, Tensor) and input.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return fixed(Mv, "vec", (2, 1), input, vec, out)
+    return product_of_dims(Mv, "vec", (2, 1), input, vec, out)
 
 
 @function_and_method
@@ -89,7 +91,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.dot.html
     """
-    return fixed(Dot, "tensor", (1, 1), input, tensor, out)
+    return product_of_dims(Dot, "tensor", (1, 1), input, tensor, out)
 
 
 @method("__matmul__")

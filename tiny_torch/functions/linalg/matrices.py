@@ -14,7 +14,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import finfo
-from tiny_torch.functions.common import into, into_same, named
+from tiny_torch.functions.common import into, into_same, name_results
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.linalg.factor import eigh, svdvals
 from tiny_torch.functions.linalg.lapack import (
@@ -136,7 +136,7 @@ def lstsq(
     columns = columns.expand(*batch, *columns.shape[-2:])
     rcond = finfo(A.dtype).eps * max(A.shape[-2:]) if rcond is None else rcond
     X, residuals, rank, S = apply(LinalgLstsq, A, columns, rcond, driver)
-    return named("linalg_lstsq", (X.squeeze(-1) if vector else X, residuals, rank, S), out)
+    return name_results("linalg_lstsq", (X.squeeze(-1) if vector else X, residuals, rank, S), out)
 
 
 # --------------------------------------------------------------------------------------- condition

@@ -9,10 +9,10 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
-from tiny_torch.functions.common import into, into_same, offered
+from tiny_torch.functions.common import compute_for_out, into, into_same
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.functions.public import function_and_method, method
-from tiny_torch.ops.common import refuse_overlap, scaled
+from tiny_torch.ops.common import refuse_overlap, scale
 from tiny_torch.ops.elementwise.arithmetic import Number, everywhere, result_type
 from tiny_torch.ops.linalg.products import Addbmm, Addmm, Addmv, Baddbmm, check_product
 from tiny_torch.tensor import Tensor
@@ -37,7 +37,7 @@ def sum_of_products(op, x, a, b, beta, alpha, out):
         return apply(op, x, a, b, beta, alpha)
     if op is Addmv or (op is Addmm and x.ndim == 2):
         refuse_overlap(out, (), (x,))
-    return into_same(out, offered(out, op, (x, a, b), beta, alpha))
+    return into_same(out, compute_for_out(out, op, (x, a, b), beta, alpha))
 
 
 def sum_of_products_inplace(op, x, a, b, beta, alpha):
@@ -178,7 +178,7 @@ def addr(
         return into(out, (input & bool(beta)) | (a & b & bool(alpha)))
     if beta == 0:  # NaN in input does not count
         input = everywhere(input, False).to(dtype)
-    return into(out, addcmul(scaled(input, beta or 1), a, b, value=alpha))
+    return into(out, addcmul(scale(input, beta or 1), a, b, value=alpha))
 
 
 @method

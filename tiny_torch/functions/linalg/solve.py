@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.functions.common import into_same, named
+from tiny_torch.functions.common import into_same, name_results
 from tiny_torch.functions.linalg.lapack import check_input, check_matrix, check_precision
 from tiny_torch.functions.linalg.triangular import check_pair
 from tiny_torch.functions.public import function_and_method
@@ -87,13 +87,13 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
     https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
     """
     check_input("linalg.slogdet", "A", A, RuntimeError)
-    return named("linalg_slogdet", apply(LinalgSlogdet, A), out)
+    return name_results("linalg_slogdet", apply(LinalgSlogdet, A), out)
 
 
 @function_and_method("slogdet")
 def old_slogdet(input: Tensor, *, out: Any = None) -> Any:
     """linalg.slogdet. https://pytorch.org/docs/stable/generated/torch.slogdet.html"""
-    return named("slogdet", slogdet(input), out)
+    return name_results("slogdet", slogdet(input), out)
 
 
 @function_and_method

@@ -334,10 +334,10 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return _limited(input, min_val, max_val, inplace)
+    return _clamp(input, min_val, max_val, inplace)
 
 
-def _limited(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Tensor:
+def _clamp(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Tensor:
     check_tensor("hardtanh", "input", 1, input)
     if type(min_val) is not float or type(max_val) is not float:
         min_val = as_number("hardtanh", "min_val", 2, min_val)
@@ -356,7 +356,7 @@ def _limited(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Te
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """hardtanh in place, which is max_val everywhere if min_val is larger."""
-    return _limited(input, min_val, max_val, True)
+    return _clamp(input, min_val, max_val, True)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:

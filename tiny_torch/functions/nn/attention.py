@@ -16,7 +16,7 @@ from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.modes import Scope
 from tiny_torch.functions.common import check_tensor, check_tensors
 from tiny_torch.functions.nn.dropout import dropout
-from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, composed
+from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, compose
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
 
@@ -145,7 +145,7 @@ def scaled_dot_product_attention(
             attn_mask = attn_mask.expand(query.shape[-2], key.shape[-2])
     if dropout_p or only_composed() or (attn_mask is not None and edge_of(attn_mask) is not None):
         drop = partial(dropout, p=dropout_p)
-        return composed(query, key, value, attn_mask, is_causal, factor, drop)
+        return compose(query, key, value, attn_mask, is_causal, factor, drop)
     arguments = query, key, value, attn_mask, is_causal, factor
     return apply(ScaledDotProductFlashAttentionForCpu, *arguments)
 

@@ -14,7 +14,7 @@ from tiny_torch.functions.common import check_tensors, require_float
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import _reduction
 from tiny_torch.ops.nn.ctc import CtcLoss
-from tiny_torch.ops.nn.losses import reduced
+from tiny_torch.ops.nn.losses import reduce_loss
 from tiny_torch.tensor import Tensor
 
 
@@ -63,7 +63,7 @@ def ctc_loss(
     if reduction == "mean":
         divisors = [max(n, 1) for n in lengths[1]]
         return (loss / tensor(divisors, dtype=loss.dtype, device=loss.device)).mean()
-    return reduced(loss if batched or reduction == "sum" else loss.squeeze(0), reduction)
+    return reduce_loss(loss if batched or reduction == "sum" else loss.squeeze(0), reduction)
 
 
 def _lengths(name: str, lengths: Any) -> list[int]:

@@ -24,7 +24,7 @@ from tiny_torch.ops.nn.losses import (
     L1Loss,
     MseLoss,
     SmoothL1Loss,
-    reduced,
+    reduce_loss,
 )
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
@@ -65,7 +65,7 @@ def _reduce_weighted(
     _require_weight_shape(input, weight)
     if reduction == "mean":
         weight = weight / weight.mean()  # first: the losses may have no sum
-    return reduced(_of_pairs(op, name, input, target, "none") * weight, reduction)
+    return reduce_loss(_of_pairs(op, name, input, target, "none") * weight, reduction)
 
 
 def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
@@ -98,7 +98,7 @@ def _constant(function: str, name: str, weight: Tensor, input: Tensor) -> Tensor
     return weight.to(input.dtype)
 
 
-def _promoted(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+def _promote(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both in their common dtype, which must be floating; one of 0 dims counts as any other."""
     check_tensor(name, "input", 1, input)
     check_tensor(name, "target", 2, target)
@@ -115,7 +115,7 @@ def _of_pairs(
     """The op's loss, of tensors whose shapes broadcast; different shapes warn."""
     if not is_pair(input, target):
         _warn_of_shapes(input, target)
-        input, target = broadcast_tensors(*_promoted(name, input, target))
+        input, target = broadcast_tensors(*_promote(name, input, target))
     return apply(op, input, target, reduction, *settings)
 
 
@@ -159,7 +159,7 @@ def binary_cross_entropy(
     if not total.is_meta and math.isnan(total.item()):
         _require_probabilities("input", input)
         _require_probabilities("target", target)
-    return loss if weight is None else reduced(loss * weight, reduction)
+    return loss if weight is None else reduce_loss(loss * weight, reduction)
 
 
 def _refuse_unlike(input: Tensor, target: Tensor) -> None:
@@ -207,7 +207,7 @@ def binary_cross_entropy_with_logits(
         if not target.is_floating_point():
             raise cannot_cast(result_type(input, target), target.dtype)
         dtype = target.dtype  # the result's, too
-        input, target = _promoted("log_sigmoid", input, target)
+        input, target = _promote("log_sigmoid", input, target)
     positive: Any = 1.0
     if pos_weight is not None:
         positive = _constant(name, "pos_weight", pos_weight, input).array
@@ -216,7 +216,7 @@ def binary_cross_entropy_with_logits(
     kind = "none" if weight is not None else reduction
     loss = apply(BinaryCrossEntropyWithLogits, input, target, kind, positive)
     loss = loss if dtype is None else loss.to(dtype)
-    return loss if weight is None else reduced(loss * weight, reduction)
+    return loss if weight is None else reduce_loss(loss * weight, reduction)
 
 
 @as_one
@@ -265,7 +265,7 @@ def _divergence(
     else:
         t_log_t = target * target.masked_fill(target == 0, 1).log()
         loss = t_log_t - target * input
-    total = reduced(loss, kind)
+    total = reduce_loss(loss, kind)
     return total / input.shape[0] if batchmean and input.ndim != 0 else total
 
 
@@ -321,7 +321,7 @@ def l1_loss(
         return _of_pairs(L1Loss, "abs", input, target, reduction)
     except NotImplementedError:  # integers
         input, target = broadcast_tensors(input, target)
-        return reduced((input - target).abs(), reduction)
+        return reduce_loss((input - target).abs(), reduction)
 
 
 def smooth_l1_loss(
@@ -379,4 +379,4 @@ def huber_loss(
     if weight is None:
         return loss
     _require_weight_shape(input, weight)
-    return reduced(loss * weight, reduction)
+    return reduce_loss(loss * weight, reduction)

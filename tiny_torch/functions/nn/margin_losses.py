@@ -20,7 +20,7 @@ from tiny_torch.functions.nn.activation import logsigmoid
 from tiny_torch.functions.nn.losses import _reduction, _require_constant, legacy_reduction
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid
-from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduced
+from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduce_loss
 from tiny_torch.tensor import Tensor
 
 
@@ -58,7 +58,7 @@ def _poisson_nll(
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def gaussian_nll_loss(
@@ -106,7 +106,7 @@ def _gaussian_nll(
     loss = 0.5 * (var.log() + distance * (distance / var))
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def _sizes_that_differ(input: Tensor, var: Tensor) -> int:
@@ -139,7 +139,7 @@ def soft_margin_loss(
     if not input.is_floating_point():
         raise cannot_cast(_core.float32, input.dtype)
     _require_constant("soft_margin_loss", "target", target)
-    return reduced(-apply(LogSigmoid, (target * input).to(input.dtype)), reduction)
+    return reduce_loss(-apply(LogSigmoid, (target * input).to(input.dtype)), reduction)
 
 
 def _require_rows(input: Tensor) -> tuple[int, int]:
@@ -219,7 +219,7 @@ def _of_rows(loss: Tensor, batched: bool, reduction: str) -> Tensor:
     """The loss of each row reduced; that of no rows is 0, of one row without a batch a number."""
     if reduction == "none":
         return loss if batched else loss.squeeze(0)
-    return reduced(loss, reduction if loss.numel() else "sum")
+    return reduce_loss(loss, reduction if loss.numel() else "sum")
 
 
 def multilabel_margin_loss(
@@ -279,7 +279,7 @@ def multilabel_soft_margin_loss(
     loss = (loss / input.size(dim)).sum(dim)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 # ---- rankings and embeddings ------------------------------------------------------------------
@@ -311,7 +311,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduce_loss((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 @as_one
@@ -335,7 +335,7 @@ def hinge_embedding_loss(
     reduction = _reduction(reduction, size_average, reduce)
     zeros = zeros_like(input)
     apart = where(target != 1, (full_like(input, margin) - input).clamp_min(0), zeros)
-    return reduced(apart + where(target != -1, input, zeros), reduction)
+    return reduce_loss(apart + where(target != -1, input, zeros), reduction)
 
 
 @as_one
@@ -372,7 +372,7 @@ def cosine_embedding_loss(
     zeros = zeros_like(cosine)
     together = where(target == 1, 1 - cosine, zeros)
     apart = where(target == -1, (cosine - margin).clamp_min(0), zeros)
-    return reduced(together + apart, reduction)
+    return reduce_loss(together + apart, reduction)
 
 
 def _direction(x: Tensor, dim: int) -> Tensor:
@@ -456,4 +456,4 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = declared.FUNCTIONS["minimum"](far, distance(positive, negative))
-    return reduced((margin + near - far).clamp_min(0), reduction)
+    return reduce_loss((margin + near - far).clamp_min(0), reduction)

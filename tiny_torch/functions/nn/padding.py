@@ -94,7 +94,7 @@ def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
 # counted from the first, and how long it is.
 
 
-def reflected(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
+def reflect(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
     """a b c -> c b a b c b: the outermost element is the mirror."""
     size = x.shape[dim]
     if left >= size or right >= size:
@@ -102,10 +102,10 @@ def reflected(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int
             "[pad] Padding size should be less than the corresponding input dimension, but got: "
             f"padding ({left}, {right}) at dimension {dim} of input {list(x.shape)}"
         )
-    return replicated(x, dim, left, right)
+    return replicate(x, dim, left, right)
 
 
-def replicated(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
+def replicate(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
     """a b c -> a a a b c c."""
     size = x.shape[dim]
     if size + left + right < 1:
@@ -124,6 +124,6 @@ def circular(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int,
 
 
 MODES: dict[str, Any] = {
-    "reflect": (REFLECT, reflected), "replicate": (REPLICATE, replicated),
+    "reflect": (REFLECT, reflect), "replicate": (REPLICATE, replicate),
     "circular": (CIRCULAR, circular),
 }  # fmt: skip

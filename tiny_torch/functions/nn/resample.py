@@ -175,7 +175,7 @@ def check_grid(x: Tensor, grid: Tensor, mode: str) -> None:
         raise not_implemented("grid_sampler", x.dtype)
 
 
-def padded(at: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
+def move_inside(at: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
     """Positions moved into the input, where `padding_mode` says so.
 
     What is not a number, and so has no place, is PyTorch's: the first, in volumes the last.
@@ -210,7 +210,7 @@ def pick(x: Tensor, places: Sequence[Tensor]) -> Tensor:
 
 def linear(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
     points = [
-        padded(at, size, padding_mode, align_corners)
+        move_inside(at, size, padding_mode, align_corners)
         for at, size in zip(points, x.shape[2:], strict=True)
     ]
     low = [at.detach().floor() for at in points]
@@ -226,7 +226,7 @@ def linear(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bo
 
 def nearest(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
     places = [
-        padded(at, size, padding_mode, align_corners).detach().round()
+        move_inside(at, size, padding_mode, align_corners).detach().round()
         for at, size in zip(points, x.shape[2:], strict=True)
     ]
     result = pick(x, places)
@@ -242,7 +242,7 @@ def cubic(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: boo
     result: Any = 0
     for i, j in product(range(4), repeat=2):
         places = [
-            padded(first + (k - 1), size, padding_mode, align_corners)
+            move_inside(first + (k - 1), size, padding_mode, align_corners)
             for first, k, size in zip(low, (i, j), x.shape[2:], strict=True)
         ]
         result = result + pick(x, places) * (weights[0][i] * weights[1][j]).unsqueeze(1)

@@ -9,7 +9,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import as_int
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.functions.common import check_tensor, into_same, offered
+from tiny_torch.functions.common import check_tensor, compute_for_out, into_same
 from tiny_torch.functions.creation.fill import empty
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.nn.softmax import LogSoftmax, Softmax
@@ -130,7 +130,7 @@ def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any
     if array.dtype.is_floating_point:
         if out is None:
             return apply(op, input, dim)
-        return into_same(out, offered(out, op, (input,), dim), name)
+        return into_same(out, compute_for_out(out, op, (input,), dim), name)
     if array.size:
         raise not_implemented(f"{name}_lastdim_kernel_impl", input.dtype)
     return into_same(out, input.clone(), name)

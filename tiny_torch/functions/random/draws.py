@@ -20,9 +20,9 @@ from tiny_torch.functions.creation.fill import (
     as_sizes,
     check_options,
     fill_out,
-    filled,
     finish,
     like,
+    new_filled,
 )
 from tiny_torch.functions.creation.from_data import place
 from tiny_torch.functions.public import function, method
@@ -158,7 +158,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 # -------------------------------------------------------------------------------- of a shape
 
 
-def shaped(function: str, out: Tensor, shape: tuple) -> Tensor:
+def resize_out(function: str, out: Tensor, shape: tuple) -> Tensor:
     """`out`, of that shape; RuntimeError if what is written there would have to be recorded."""
     check_tensor(function, "out", 1, out)
     return fill_out(function, out, shape, None, None)
@@ -167,14 +167,14 @@ def shaped(function: str, out: Tensor, shape: tuple) -> Tensor:
 def new_random(function, size, out, dtype, device, layout, pin_memory):
     shape = as_sizes(function, size)
     if out is None:
-        return filled(function, shape, None, dtype, device, False, layout, pin_memory)
+        return new_filled(function, shape, None, dtype, device, False, layout, pin_memory)
     check_tensor(function, "out", 2, out)
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-    return shaped(function, out, shape)
+    return resize_out(function, out, shape)
 
 
-def required(function: str, result: Tensor, requires_grad: Any) -> Tensor:
+def with_requires_grad(function: str, result: Tensor, requires_grad: Any) -> Tensor:
     """A new tensor that requires grad if told so."""
     if requires_grad is None:
         return result
@@ -204,7 +204,7 @@ def rand(
         size = sizes("rand", size, named)
     result = new_random("rand", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.uniform_, generator, 0.0, 1.0)
-    return result if requires_grad is False else required("rand", result, requires_grad)
+    return result if requires_grad is False else with_requires_grad("rand", result, requires_grad)
 
 
 @function
@@ -224,7 +224,7 @@ def randn(
         size = sizes("randn", size, named)
     result = new_random("randn", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.normal_, generator, 0, 1)
-    return result if requires_grad is False else required("randn", result, requires_grad)
+    return result if requires_grad is False else with_requires_grad("randn", result, requires_grad)
 
 
 @function
@@ -252,15 +252,17 @@ def randint(
         low, high, size = given.get("low", 0), given["high"], given["size"]
     if not isinstance(size, (tuple, list)):
         raise TypeError("randint(): argument 'size' must be tuple of ints")
-    low, high = ordered("randint", low, high)
+    low, high = require_order("randint", low, high)
     size = (size,)
     dtype = dtype or (_core.int64 if out is None else None)
     result = new_random("randint", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.random_range_, generator, low, high)
-    return result if requires_grad is False else required("randint", result, requires_grad)
+    return (
+        result if requires_grad is False else with_requires_grad("randint", result, requires_grad)
+    )
 
 
-def ordered(function: str, low: Any, high: Any) -> tuple[int, int]:
+def require_order(function: str, low: Any, high: Any) -> tuple[int, int]:
     low, high = as_int(function, "low", None, low), as_int(function, "high", None, high)
     if low >= high:
         raise RuntimeError(
@@ -333,7 +335,7 @@ def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
     """
     named = {name: options.pop(name) for name in ("low", "high") if name in options}
     given = bind("randint_like", bounds, named, ("high",), ("low", "high"))
-    low, high = ordered("randint_like", given.get("low", 0), given["high"])
+    low, high = require_order("randint_like", given.get("low", 0), given["high"])
     return random_like("randint_like", _core.random_range_, (low, high), input, **options)
 
 
@@ -353,4 +355,4 @@ def random_like(
 ) -> Tensor:
     result = like(function, input, None, dtype, device, False, layout, memory_format, pin_memory)
     draw(result, sampler, generator, *numbers)
-    return result if requires_grad is False else required(function, result, requires_grad)
+    return result if requires_grad is False else with_requires_grad(function, result, requires_grad)

@@ -10,7 +10,13 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.functions.common import into, refuse_history
 from tiny_torch.functions.public import function, function_and_method
-from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, required, shaped
+from tiny_torch.functions.random.draws import (
+    bernoulli_,
+    draw,
+    new_random,
+    resize_out,
+    with_requires_grad,
+)
 from tiny_torch.functions.random.generator import Generator, core_of
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.random.draws import on_cpu
@@ -46,7 +52,9 @@ def bernoulli(
     elif out is not None:
         refuse_history("bernoulli(): ", out, input)
         refuse_overlap(out, (), (input,))
-        return bernoulli_(shaped("bernoulli", out, input.array.shape), input, generator=generator)
+        return bernoulli_(
+            resize_out("bernoulli", out, input.array.shape), input, generator=generator
+        )
     return apply(Bernoulli, input, core_of(generator), p)
 
 
@@ -107,7 +115,11 @@ def normal(
         mean, std = as_float("normal", "mean", None, mean), as_float("normal", "std", None, std)
         result = new_random("normal", (size,), out, dtype, device, layout, pin_memory)
         draw(result, _core.normal_, generator, mean, std)
-        return result if requires_grad is False else required("normal", result, requires_grad)
+        return (
+            result
+            if requires_grad is False
+            else with_requires_grad("normal", result, requires_grad)
+        )
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     if dtype is not None:
         raise TypeError("normal() of tensors takes no 'dtype' without 'size'")
@@ -116,7 +128,7 @@ def normal(
     array = None
     if out is not None:
         if isinstance(std, Tensor):
-            shaped("normal", out, broadcast_shapes(*(t.array.shape for t in tensors)))
+            resize_out("normal", out, broadcast_shapes(*(t.array.shape for t in tensors)))
         array = out.array
     if not isinstance(std, Tensor):
         std = 1.0 if std is None else as_float("normal", "std", None, std)

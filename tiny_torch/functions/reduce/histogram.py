@@ -10,10 +10,10 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.base.dtypes import HALVES, not_implemented
-from tiny_torch.functions.common import into, named
+from tiny_torch.functions.common import into, name_results
 from tiny_torch.functions.creation.ranges import linspace
 from tiny_torch.functions.public import function_and_method
-from tiny_torch.ops.elementwise.cast import narrowed, widened
+from tiny_torch.ops.elementwise.cast import narrow, widen
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -85,10 +85,10 @@ def histc(
             f"input {x.array.dtype} and hist {out.array.dtype}"
         )
     low, high = limits("histc", x, low, high, low != high)
-    wide = widened(x.array)
+    wide = widen(x.array)
     edges = linspace(low, high, bins + 1, dtype=wide.dtype, device=x.device)
     counts = wide.histogram(edges.array, None, True, False)
-    return into(out, wrap(narrowed(counts, x.array.dtype)))
+    return into(out, wrap(narrow(counts, x.array.dtype)))
 
 
 @function_and_method
@@ -129,7 +129,7 @@ def histogram(
     if density:
         with no_grad():
             hist = hist / hist.sum() / (edges[1:] - edges[:-1])
-    return named("histogram", (hist, edges), out)
+    return name_results("histogram", (hist, edges), out)
 
 
 def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:

@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_float
 from tiny_torch.base.dtypes import HALVES, not_implemented, scalar_type
-from tiny_torch.functions.common import applied, into, named, offered
+from tiny_torch.functions.common import apply_out, compute_for_out, into, name_results
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, sum
@@ -81,7 +81,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
         input = apply(Cast, input, _core.get_default_dtype())
     if out is None:
         return apply(Logsumexp, input, as_dims(dim), keepdim)
-    return into(out, offered(out, Logsumexp, (input,), as_dims(dim), keepdim))
+    return into(out, compute_for_out(out, Logsumexp, (input,), as_dims(dim), keepdim))
 
 
 @function_and_method
@@ -99,7 +99,7 @@ def nansum(
         if out is not None:
             raise not_implemented("nansum_cpu", dtype)
         return sum(nan_to_num(input), dim, keepdim, dtype=dtype)
-    return applied(Nansum, out, input, as_dims(dim), keepdim, dtype)
+    return apply_out(Nansum, out, input, as_dims(dim), keepdim, dtype)
 
 
 @function_and_method
@@ -149,7 +149,7 @@ def aminmax(
             "identity"
         )
     dims = () if dim is None else (dim.__index__(),)
-    return named("aminmax", (amin(input, dims, keepdim), amax(input, dims, keepdim)), out)
+    return name_results("aminmax", (amin(input, dims, keepdim), amax(input, dims, keepdim)), out)
 
 
 @function

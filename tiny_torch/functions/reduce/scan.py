@@ -7,8 +7,8 @@ from typing import Any
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, edge_of
 from tiny_torch.base.modes import NO_GRAD, modes
-from tiny_torch.functions.common import into, into_same, offered
-from tiny_torch.functions.index.selection import checked_dim, selected
+from tiny_torch.functions.common import compute_for_out, into, into_same
+from tiny_torch.functions.index.selection import checked_dim, select_pair
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.functions.reduce.sums import dtype_of
 from tiny_torch.ops.common import refuse_overlap
@@ -25,7 +25,7 @@ def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: A
         input = input.to(dtype)  # so that its gradient comes back in its own dtype
     if out is not None:
         refuse_overlap(out, (), (input,))
-        return into(out, offered(out, op, (input,), dim, dtype))
+        return into(out, compute_for_out(out, op, (input,), dim, dtype))
     result = apply(op, input, dim, dtype)
     if differentiable and not result.array.dtype.is_floating_point:
         raise RuntimeError(f"{name}(): there is no gradient through dtype {result.array.dtype}")
@@ -96,7 +96,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     if out is None:
         return apply(Logcumsumexp, input, dim)
     refuse_overlap(out, (), (input,))
-    return into_same(out, offered(out, Logcumsumexp, (input,), dim))
+    return into_same(out, compute_for_out(out, Logcumsumexp, (input,), dim))
 
 
 @function_and_method
@@ -111,7 +111,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     values=tensor([1, 3, 3, 3]),
     indices=tensor([0, 1, 1, 3]))
     """
-    return selected("cummax", Cummax, out, input, checked_dim("cummax", input, dim), True)
+    return select_pair("cummax", Cummax, out, input, checked_dim("cummax", input, dim), True)
 
 
 @function_and_method
@@ -120,4 +120,4 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.cummin.html
     """
-    return selected("cummin", Cummin, out, input, checked_dim("cummin", input, dim), True)
+    return select_pair("cummin", Cummin, out, input, checked_dim("cummin", input, dim), True)

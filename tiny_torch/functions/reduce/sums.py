@@ -12,14 +12,14 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.common import (
-    applied,
+    apply_out,
     check_tensor,
+    compute_for_out,
     into,
     into_same,
-    offered,
     write_out,
 )
-from tiny_torch.functions.index.selection import selected
+from tiny_torch.functions.index.selection import select_pair
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.comparison import Maximum, Minimum, Ne
@@ -76,8 +76,8 @@ def sum(
     if out is not None:
         dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
-        return applied(Any_, out, input, as_dims(dim), keepdim)
-    return applied(Sum, out, input, as_dims(dim), keepdim, dtype)
+        return apply_out(Any_, out, input, as_dims(dim), keepdim)
+    return apply_out(Sum, out, input, as_dims(dim), keepdim, dtype)
 
 
 @function_and_method
@@ -87,7 +87,7 @@ def mean(
     """The mean over `dim`, of floating point input. https://pytorch.org/docs/stable/generated/torch.mean.html"""
     if out is not None and (dtype is not None or input.is_floating_point()):
         dtype = dtype_of(out, dtype)
-    return applied(Mean, out, input, as_dims(dim), keepdim, dtype)
+    return apply_out(Mean, out, input, as_dims(dim), keepdim, dtype)
 
 
 @function_and_method
@@ -98,8 +98,8 @@ def prod(
     if out is not None:
         dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
-        return applied(All_, out, input, as_dims(dim), keepdim)
-    return applied(Prod, out, input, as_dims(dim), keepdim, dtype)
+        return apply_out(All_, out, input, as_dims(dim), keepdim)
+    return apply_out(Prod, out, input, as_dims(dim), keepdim, dtype)
 
 
 @function_and_method
@@ -107,7 +107,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     """The largest elements over `dim`; equal ones share the gradient."""
     if out is None:
         return apply(Amax, input, as_dims(dim), keepdim)
-    return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
+    return into_same(out, compute_for_out(out, Amax, (input,), as_dims(dim), keepdim))
 
 
 @function_and_method
@@ -115,7 +115,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     """The smallest elements over `dim`; equal ones share the gradient."""
     if out is None:
         return apply(Amin, input, as_dims(dim), keepdim)
-    return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
+    return into_same(out, compute_for_out(out, Amin, (input,), as_dims(dim), keepdim))
 
 
 @function_and_method
@@ -125,7 +125,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
         return into_truth("any", out, truth(input.contiguous()))
     if out is None:
         return apply(Any_, input, as_dims(dim), keepdim)
-    return into_truth("any", out, offered(out, Any_, (input,), as_dims(dim), keepdim))
+    return into_truth("any", out, compute_for_out(out, Any_, (input,), as_dims(dim), keepdim))
 
 
 @function_and_method
@@ -135,7 +135,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
         return into_truth("all", out, truth(input.contiguous()))
     if out is None:
         return apply(All_, input, as_dims(dim), keepdim)
-    return into_truth("all", out, offered(out, All_, (input,), as_dims(dim), keepdim))
+    return into_truth("all", out, compute_for_out(out, All_, (input,), as_dims(dim), keepdim))
 
 
 def truth(input: Tensor) -> Tensor:
@@ -164,7 +164,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
                 "the reduction dim with the 'dim' argument."
             )
-        return applied(whole, out, input, None, False)
+        return apply_out(whole, out, input, None, False)
     if isinstance(dim, Tensor) and keepdim:
         dim = as_int(name, "dim", 2, dim)
     if isinstance(dim, Tensor):
@@ -173,7 +173,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
             if out is None
             else write_out(pairwise, name, out, input, dim)
         )
-    return selected(name, along, out, input, dim, keepdim)
+    return select_pair(name, along, out, input, dim, keepdim)
 
 
 @function_and_method
@@ -211,14 +211,14 @@ def position(op, input, dim, keepdim, out, name):
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
     if dim is not None:
-        return applied(op, out, input, dim, keepdim)
+        return apply_out(op, out, input, dim, keepdim)
     if input.array.size == 0:
         raise IndexError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."
         )
     if not keepdim:
-        return applied(op, out, input, None, False)
+        return apply_out(op, out, input, None, False)
     return into(out, apply(op, input, None, False).reshape((1,) * input.ndim))
 
 

@@ -11,7 +11,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.base.layouts import contiguous_format
-from tiny_torch.functions.common import check_tensor, into_same, offered, standalone
+from tiny_torch.functions.common import check_tensor, compute_for_out, into_same, standalone
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
@@ -86,7 +86,7 @@ def repeat_interleave(
             raise TypeError("repeat_interleave() takes dim only with input and repeats")
         if counts.array.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-        return wrap(interleaved(counts.array, counts.array.size, output_size))
+        return wrap(repeat_indices(counts.array, counts.array.size, output_size))
     if not isinstance(repeats, Tensor | int) or isinstance(repeats, bool):
         raise wrong_kind("repeat_interleave", "repeats", "Tensor or int", repeats, 2)
     if dim is None:
@@ -94,7 +94,7 @@ def repeat_interleave(
     shape = input.array.shape or (1,)
     dim = wrap_dim(as_int("repeat_interleave", "dim", 3, dim), len(shape))
     if isinstance(repeats, Tensor):
-        positions = interleaved(repeats.array, shape[dim], output_size)
+        positions = repeat_indices(repeats.array, shape[dim], output_size)
         return input.index_select(dim, wrap(positions))
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
@@ -115,7 +115,7 @@ def repeat_interleave_method(
     return repeat_interleave(self, repeats, dim, output_size=output_size)
 
 
-def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
+def repeat_indices(repeats: Any, size: int, output_size: int | None) -> Any:
     """The indices 0 to size - 1, each repeated so many times."""
     if repeats.dtype not in (_core.int32, _core.int64):
         raise not_implemented("repeat_interleave", repeats.dtype)
@@ -222,7 +222,7 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     check_triangle("tril", input, diagonal)
     if out is None:
         return apply(Tril, input, diagonal)
-    return into_same(out, offered(out, Tril, (input,), diagonal), "tril")
+    return into_same(out, compute_for_out(out, Tril, (input,), diagonal), "tril")
 
 
 @function_and_method
@@ -239,7 +239,7 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     check_triangle("triu", input, diagonal)
     if out is None:
         return apply(Triu, input, diagonal)
-    return into_same(out, offered(out, Triu, (input,), diagonal), "triu")
+    return into_same(out, compute_for_out(out, Triu, (input,), diagonal), "triu")
 
 
 @method

@@ -10,7 +10,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.base.arguments import as_ints, check_bool
 from tiny_torch.base.devices import array_module
-from tiny_torch.functions.common import as_tensors, check_tensor, into, offered
+from tiny_torch.functions.common import as_tensors, check_tensor, compute_for_out, into
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.common import refuse_overlap
@@ -45,7 +45,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     elif out is None:
         return wrap(array_module(arrays[0].device).cat(arrays, dim))
     refuse_overlap(out, tuple(tensors))
-    return into_promoted("cat", out, offered(out, Cat, tensors, dim))
+    return into_promoted("cat", out, compute_for_out(out, Cat, tensors, dim))
 
 
 def into_promoted(name: str, out: Tensor, result: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     elif out is None:
         return wrap(array_module(arrays[0].device).stack(arrays, dim))
     refuse_overlap(out, tuple(tensors))
-    return into_promoted("stack", out, offered(out, Stack, tensors, dim))
+    return into_promoted("stack", out, compute_for_out(out, Stack, tensors, dim))
 
 
 def atleast(least: int) -> Callable[..., Any]:

@@ -64,16 +64,16 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    return reshaped(input, as_ints("reshape", "shape", None, shape))
+    return reshape_copying(input, as_ints("reshape", "shape", None, shape))
 
 
 @method("reshape")
 def reshape_method(self: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """torch.reshape with the sizes one by one, or as one tuple."""
-    return reshaped(self, one_or_many("reshape", "shape", sizes, shape))
+    return reshape_copying(self, one_or_many("reshape", "shape", sizes, shape))
 
 
-def reshaped(x: Tensor, shape: tuple) -> Tensor:
+def reshape_copying(x: Tensor, shape: tuple) -> Tensor:
     if x.array.is_contiguous():
         return apply_view(View, x, shape)
     try:
@@ -91,7 +91,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 @method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """self.reshape(other.shape)"""
-    return reshaped(self, other.array.shape)
+    return reshape_copying(self, other.array.shape)
 
 
 @function_and_method
@@ -102,7 +102,7 @@ def ravel(input: Tensor) -> Tensor:
     >>> torch.ravel(torch.ones(2, 2))
     tensor([1., 1., 1., 1.])
     """
-    return reshaped(input.contiguous(), (-1,))
+    return reshape_copying(input.contiguous(), (-1,))
 
 
 @function_and_method
@@ -118,15 +118,17 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """
     shape = input.array.shape
     if start_dim == 0 and end_dim == -1 and len(shape) > 1:
-        return reshaped(input, (input.array.size,))
+        return reshape_copying(input, (input.array.size,))
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
-        return reshaped(input, (1,))
+        return reshape_copying(input, (1,))
     if start == end:
         return input
-    return reshaped(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+    return reshape_copying(
+        input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    )
 
 
 @function_and_method

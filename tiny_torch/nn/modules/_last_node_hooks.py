@@ -43,12 +43,12 @@ def add_to_last_node(module: Any, hooks: Sequence[Callable], args: Any, result: 
         return
     for hook in hooks:
         node.register_hook(_OfModule(hook, module))
-    missed = _missed(node, args, result)
+    missed = _blind_spot(node, args, result)
     if missed is not None:
         warnings.warn(missed, FutureWarning, stacklevel=4)
 
 
-def _missed(node: Any, args: Any, result: Any) -> str | None:
+def _blind_spot(node: Any, args: Any, result: Any) -> str | None:
     """What hooks in this node do not see of the module; None if they see all."""
     full = "Please use register_full_backward_hook to get the documented behavior."
     old = "is deprecated and will be removed in future versions. This hook will be missing"

@@ -133,15 +133,15 @@ class Hardtanh(_InPlace, of=F.hardtanh):
         max_value: float | None = None,
     ) -> None:
         super().__init__(inplace)
-        self.min_val = _renamed("min_value", min_value, "min_val", min_val)
-        self.max_val = _renamed("max_value", max_value, "max_val", max_val)
+        self.min_val = _read_old_name("min_value", min_value, "min_val", min_val)
+        self.max_val = _read_old_name("max_value", max_value, "max_val", max_val)
         if self.max_val <= self.min_val:
             raise AssertionError(
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
             )
 
 
-def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
+def _read_old_name(old: str, old_value: float | None, new: str, value: float) -> float:
     if old_value is None:
         return value
     warnings.warn(

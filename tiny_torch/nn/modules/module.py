@@ -176,7 +176,7 @@ class Module(Parts):
                 "(torch Tensor or None required)"
             )
         if _global_buffer_registration_hooks:
-            tensor = registered(_global_buffer_registration_hooks, self, name, tensor)
+            tensor = after_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -201,7 +201,9 @@ class Module(Parts):
                 "the value in the forward() method."
             )
         if param is not None and _global_parameter_registration_hooks:
-            param = registered(_global_parameter_registration_hooks, self, name, param)
+            param = after_registration_hooks(
+                _global_parameter_registration_hooks, self, name, param
+            )
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -220,7 +222,7 @@ class Module(Parts):
 
     def _set_module(self, name: str, module: Module | None) -> None:
         if _global_module_registration_hooks:
-            module = registered(_global_module_registration_hooks, self, name, module)
+            module = after_registration_hooks(_global_module_registration_hooks, self, name, module)
         self._modules[name] = module
 
     def _check_name(self, kind: str, name: str, table: str) -> None:
@@ -464,7 +466,9 @@ class Module(Parts):
         return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(lines))
 
 
-def registered(hooks: OrderedDict[int, Callable], module: Any, name: str, value: Any) -> Any:
+def after_registration_hooks(
+    hooks: OrderedDict[int, Callable], module: Any, name: str, value: Any
+) -> Any:
     """What is to be registered in a module, after the hooks have seen it."""
     for hook in tuple(hooks.values()):
         changed = hook(module, name, value)

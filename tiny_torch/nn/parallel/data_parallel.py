@@ -51,11 +51,11 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if self.device_ids:
-            inputs, kwargs = moved((inputs, kwargs), torch.device("cuda", self.device_ids[0]))
+            inputs, kwargs = move((inputs, kwargs), torch.device("cuda", self.device_ids[0]))
         return self.module(*inputs, **kwargs)
 
 
-def moved(tree: Any, device: torch.device) -> Any:
+def move(tree: Any, device: torch.device) -> Any:
     """Arguments with their tensors on a device, as PyTorch's scatter takes them there."""
     return torch.utils._pytree.tree_map(
         lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, tree

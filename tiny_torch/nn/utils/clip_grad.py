@@ -48,7 +48,7 @@ def get_total_norm(
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0, 12.0])])
     tensor(13.)
     """
-    listed = _listed("get_total_norm", "tensors", tensors)
+    listed = _list_of("get_total_norm", "tensors", tensors)
     return _total_norm(listed, norm_type, error_if_nonfinite, foreach)
 
 
@@ -186,7 +186,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
         grad.clamp_(min=-value, max=value)
 
 
-def _listed(function: str, argument: str, tensors: Tensors) -> list[Any]:
+def _list_of(function: str, argument: str, tensors: Tensors) -> list[Any]:
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     for tensor in listed:
         if not isinstance(tensor, Tensor):
@@ -195,5 +195,5 @@ def _listed(function: str, argument: str, tensors: Tensors) -> list[Any]:
 
 
 def _grads(function: str, parameters: Tensors) -> list[Any]:
-    listed = _listed(function, "parameters", parameters)
+    listed = _list_of(function, "parameters", parameters)
     return [parameter.grad for parameter in listed if parameter.grad is not None]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.functions.methods import published
+from tiny_torch.functions.methods import publish_function
 from tiny_torch.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
@@ -59,4 +59,4 @@ def _on_one_device(parameters: Iterable[Any]) -> Iterable[Any]:
 
 
 for _name in __all__:
-    globals()[_name] = published(__name__, _name, globals()[_name], {})
+    globals()[_name] = publish_function(__name__, _name, globals()[_name], {})

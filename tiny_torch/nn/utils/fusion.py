@@ -34,7 +34,7 @@ def fuse_conv_bn_eval(conv: M, bn: Any, transpose: bool = False) -> M:
     >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-5)
     True
     """
-    return _fused(conv, bn, partial(fuse_conv_bn_weights, transpose=transpose))
+    return _fuse(conv, bn, partial(fuse_conv_bn_weights, transpose=transpose))
 
 
 def fuse_conv_bn_weights(
@@ -52,7 +52,7 @@ def fuse_conv_bn_weights(
     Source: PyTorch, torch.nn.utils.fuse_conv_bn_weights.
     """
     dims = [-1 if d == int(transpose) else 1 for d in range(conv_w.ndim)]
-    return _scaled(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, dims)
+    return _scale(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, dims)
 
 
 def fuse_linear_bn_eval(linear: M, bn: Any) -> M:
@@ -68,7 +68,7 @@ def fuse_linear_bn_eval(linear: M, bn: Any) -> M:
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, "
             f"got linear.out_features={outputs} and bn.num_features={bn.num_features}"
         )
-    return _fused(linear, bn, fuse_linear_bn_weights)
+    return _fuse(linear, bn, fuse_linear_bn_weights)
 
 
 def fuse_linear_bn_weights(
@@ -84,10 +84,10 @@ def fuse_linear_bn_weights(
 
     Source: PyTorch, torch.nn.utils.fuse_linear_bn_weights.
     """
-    return _scaled(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+    return _scale(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
-def _fused(layer: M, bn: Any, fuse: Any) -> M:
+def _fuse(layer: M, bn: Any, fuse: Any) -> M:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     fused: Any = copy.deepcopy(layer)
@@ -99,7 +99,7 @@ def _fused(layer: M, bn: Any, fuse: Any) -> M:
     return fused
 
 
-def _scaled(
+def _scale(
     weight: Any, bias: Any, mean: Any, variance: Any, eps: float, scale: Any, shift: Any, dims: Any
 ) -> tuple[Parameter, Parameter]:
     bias_dtype = weight.dtype if bias is None else bias.dtype

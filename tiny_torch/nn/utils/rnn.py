@@ -42,7 +42,7 @@ _Fields = namedtuple(  # type: ignore[name-match]
 )
 
 
-def _converted(dtype: torch.dtype) -> Any:
+def _conversion(dtype: torch.dtype) -> Any:
     def convert(self) -> PackedSequence:
         """The same with the data of this dtype."""
         return self.to(dtype)
@@ -111,14 +111,14 @@ class PackedSequence(_Fields):
             return self.to(*args, **kwargs)
         return self.to("cuda", **kwargs)
 
-    double = _converted(_core.float64)
-    float = _converted(_core.float32)
-    half = _converted(_core.float16)
-    long = _converted(_core.int64)
-    int = _converted(_core.int32)
-    short = _converted(_core.int16)
-    char = _converted(_core.int8)
-    byte = _converted(_core.uint8)
+    double = _conversion(_core.float64)
+    float = _conversion(_core.float32)
+    half = _conversion(_core.float16)
+    long = _conversion(_core.int64)
+    int = _conversion(_core.int32)
+    short = _conversion(_core.int16)
+    char = _conversion(_core.int8)
+    byte = _conversion(_core.uint8)
 
 
 def _places(lengths: list[int], batch: int) -> tuple[Tensor, Tensor]:

@@ -75,7 +75,7 @@ class Mul(Binary):
     @staticmethod
     def show_saved(values, k):
         """PyTorch takes a number second."""
-        return shown(values[1 - k if type(values[0]) in NUMBERS else k])
+        return saved_number(values[1 - k if type(values[0]) in NUMBERS else k])
 
 
 class Div(Binary):
@@ -95,7 +95,7 @@ class Div(Binary):
 
     @staticmethod
     def show_saved(values, k):
-        return shown(values[k])
+        return saved_number(values[k])
 
 
 class Quotient(Div):
@@ -392,7 +392,7 @@ Number = bool | int | float
 NUMBERS = {bool: _core.bool, int: _core.int64, float: _core.float64}
 
 
-def shown(value: Any) -> Any:
+def saved_number(value: Any) -> Any:
     """A number as PyTorch saves it: in a tensor."""
     return wrap(_core.full((), value, NUMBERS[type(value)])) if type(value) in NUMBERS else value
 

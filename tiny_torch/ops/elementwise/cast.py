@@ -13,12 +13,12 @@ from tiny_torch.ops.common import Elementwise
 from tiny_torch.ops.elementwise.arithmetic import Cast
 
 
-def widened(x: Any) -> Any:
+def widen(x: Any) -> Any:
     """x in float32 if it is of a half dtype: several steps are then rounded once, at the end."""
     return run(Cast, x, _core.float32) if x.dtype in HALVES else x
 
 
-def narrowed(x: Any, dtype: Any) -> Any:
+def narrow(x: Any, dtype: Any) -> Any:
     return x if x.dtype is dtype else run(Cast, x, dtype)
 
 

@@ -7,7 +7,7 @@ import math
 from tiny_torch.autograd.graph import run
 from tiny_torch.ops.common import Binary, Elementwise, public
 from tiny_torch.ops.elementwise.arithmetic import Where
-from tiny_torch.ops.elementwise.cast import narrowed, widened
+from tiny_torch.ops.elementwise.cast import narrow, widen
 from tiny_torch.ops.elementwise.unary import of_input
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -37,9 +37,9 @@ of_input(
 
 def i1_slope(x):
     """I0(x) - I1(x) / x; 1/2 at 0."""
-    wide, zero = widened(x), x == 0
+    wide, zero = widen(x), x == 0
     slope = wide.i0() - run(I1, wide) / run(Where, zero, 1.0, wide)
-    return narrowed(run(Where, zero, 0.5, slope), x.dtype)
+    return narrow(run(Where, zero, 0.5, slope), x.dtype)
 
 
 class Polygamma(Elementwise):

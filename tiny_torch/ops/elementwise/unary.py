@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch.autograd.graph import run
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.ops.common import Elementwise, over, public, with_name, zero_gradient
-from tiny_torch.ops.elementwise.cast import narrowed, widened
+from tiny_torch.ops.elementwise.cast import narrow, widen
 
 
 @public("neg", "Each element with its sign turned.")
@@ -142,13 +142,13 @@ class RoundTo(Elementwise):
         if not x.dtype.is_floating_point:
             raise not_implemented("round_cpu", x.dtype)
         scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
-        wide = widened(x)
+        wide = widen(x)
         if decimals > 0:
             result = (wide * scale).round(None) / scale
         else:
             result = (wide / scale).round(None) * scale
         if out is None:
-            return narrowed(result, x.dtype), ()
+            return narrow(result, x.dtype), ()
         out.copy_(result)
         return out, ()
 

@@ -87,7 +87,7 @@ class IndexPut(Op):
         if needs[0]:
             to_x = grad if accumulate else run(IndexPut, grad, zeros_of(grad, ()), False, *indices)
         if needs[1]:
-            to_values = fitted(run(Index, grad, *indices), shape, grad.dtype)
+            to_values = fit_gradient(run(Index, grad, *indices), shape, grad.dtype)
         return to_x, to_values
 
 
@@ -111,7 +111,7 @@ class Copy(Op):
     @staticmethod
     def backward(saved, grad, needs):
         nothing = run(Zeros, grad) if needs[0] else None
-        return nothing, fitted(grad, *saved) if needs[1] else None
+        return nothing, fit_gradient(grad, *saved) if needs[1] else None
 
 
 class CopyIntoView(Copy):
@@ -121,7 +121,7 @@ class CopyIntoView(Copy):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return None, fitted(grad, *saved) if needs[1] else None
+        return None, fit_gradient(grad, *saved) if needs[1] else None
 
 
 def once(x: Any) -> Any:
@@ -193,7 +193,7 @@ def arrays_of(values: Any) -> list:
     return [getattr(value, "array", value) for value in values]
 
 
-def fitted(grad: Any, shape: tuple, dtype: Any) -> Any:
+def fit_gradient(grad: Any, shape: tuple, dtype: Any) -> Any:
     """The gradient of something that was broadcast (leading sizes of 1 may be dropped) and cast."""
     kept = shape
     while len(kept) > grad.ndim:

@@ -9,7 +9,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.elementwise.arithmetic import Where
-from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
+from tiny_torch.ops.elementwise.cast import Cast, narrow, widen
 from tiny_torch.ops.index.brackets import (
     ADD,
     MAXIMUM,
@@ -151,8 +151,8 @@ class ScatterReduce(Op):
         if not include_self:
             result.scatter_(dim, index, identity(reduce, x.dtype), SET, shown)
         if reduce == "mean":
-            total = widened(result)
-            total.scatter_(dim, index, widened(source), ADD, shown)
+            total = widen(result)
+            total.scatter_(dim, index, widen(source), ADD, shown)
             n = counts(total, source, index, dim, include_self)
             result.copy_(total / n if x.dtype.is_floating_point else total.floor_divide(n))
         else:
@@ -163,10 +163,10 @@ class ScatterReduce(Op):
     def backward(saved, grad, needs):
         x, source, index, result, dim, reduce, include_self = saved
         if x.dtype in HALVES and reduce != "sum":
-            wide = (widened(x), widened(source), index, dim, reduce, include_self)
+            wide = (widen(x), widen(source), index, dim, reduce, include_self)
             saved = (*wide[:3], run(ScatterReduce, *wide), *wide[3:])
-            grads = ScatterReduce.backward(saved, widened(grad), needs)
-            return tuple([None if g is None else narrowed(g, x.dtype) for g in grads])
+            grads = ScatterReduce.backward(saved, widen(grad), needs)
+            return tuple([None if g is None else narrow(g, x.dtype) for g in grads])
         back = {"prod": product_grads, "mean": mean_grads}.get(reduce, extreme_grads)
         if reduce == "sum":
             to_x, to_source = grad, run(Gather, grad, index, dim)

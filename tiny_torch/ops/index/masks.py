@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.index.brackets import Spread, fill_where, fitted, fresh
+from tiny_torch.ops.index.brackets import Spread, fill_where, fit_gradient, fresh
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.ops.shape.views import Place
 
@@ -55,7 +55,7 @@ class MaskedScatter(Op):
         mask, x_shape, shape = saved
         to_x = to_source = None
         if needs[0]:
-            to_x = fitted(run(MaskedFill, grad, mask, 0), x_shape, grad.dtype)
+            to_x = fit_gradient(run(MaskedFill, grad, mask, 0), x_shape, grad.dtype)
         if needs[2]:
             used = run(MaskedSelect, grad, mask.expand(grad.shape))
             size = math.prod(shape)
@@ -87,9 +87,9 @@ class MaskedFill(Op):
         mask, x_shape, shape, dtype = saved
         to_x = to_value = None
         if needs[0]:
-            to_x = fitted(run(MaskedFill, grad, mask, 0), x_shape, grad.dtype)
+            to_x = fit_gradient(run(MaskedFill, grad, mask, 0), x_shape, grad.dtype)
         if needs[2]:
-            to_value = fitted(run(MaskedFill, grad, ~mask, 0), shape, dtype)
+            to_value = fit_gradient(run(MaskedFill, grad, ~mask, 0), shape, dtype)
         return to_x, None, to_value
 
     @staticmethod

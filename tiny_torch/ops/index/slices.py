@@ -7,7 +7,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
-from tiny_torch.ops.index.brackets import ADD, SET, Spread, as_operand, fitted, fresh
+from tiny_torch.ops.index.brackets import ADD, SET, Spread, as_operand, fit_gradient, fresh
 from tiny_torch.ops.index.gather import ScatterReduce
 from tiny_torch.ops.shape.views import zeros_of
 
@@ -105,7 +105,7 @@ class IndexFill(Op):
         if needs[1]:  # each place once, however often it is named
             filled = array_module(grad.device).full(grad.shape, False, _core.bool)
             filled.index_place_(dim, getattr(index, "array", index), True, SET, True)
-            to_value = fitted(run(Where, as_operand(filled, grad), grad, 0.0), (), dtype)
+            to_value = fit_gradient(run(Where, as_operand(filled, grad), grad, 0.0), (), dtype)
         return to_x, to_value, None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.writes import laid_out, layout, overlaps_itself
-from tiny_torch.ops.index.brackets import as_operand, fitted
+from tiny_torch.ops.index.brackets import as_operand, fit_gradient
 from tiny_torch.ops.shape.views import Part, show, zeros_of
 
 
@@ -26,7 +26,7 @@ class ScatterIntoPart(Op):
         if needs[0]:
             to_x = run(ScatterIntoPart, grad, as_operand(zeros_of(grad, shape), grad), steps)
         if needs[1]:
-            to_source = fitted(run(Part, grad, steps), shape, dtype)
+            to_source = fit_gradient(run(Part, grad, steps), shape, dtype)
         return to_x, to_source
 
 

@@ -77,23 +77,25 @@ def sparing(bad: Any, function: Callable, A: Any, *others: Any, **options: Any) 
     eye = np.eye(*A.shape[-2:], dtype=A.dtype)
     results = function(np.where(bad[..., None, None], eye, A), *others, **options)
 
-    def masked(x):
+    def without_rows(x):
         return np.where(
             bad.reshape(bad.shape + (1,) * (x.ndim - bad.ndim)), x.dtype.type(np.nan), x
         )
 
-    return tuple(map(masked, results)) if isinstance(results, tuple) else masked(results)
+    return (
+        tuple(map(without_rows, results)) if isinstance(results, tuple) else without_rows(results)
+    )
 
 
 def without_nan(function: Callable) -> Callable:
     """A function of matrices, answering NaN for those with NaN."""
 
-    def spared(A, *others):
+    def spare(A, *others):
         if all_finite(A):
             return function(A, *others)
         return sparing(np.isnan(A).any((-2, -1)), function, A, *others)
 
-    return spared
+    return spare
 
 
 def svd_of_finite(A: Any, full_matrices: bool) -> tuple:
@@ -147,7 +149,7 @@ def in_tensors(backward: Callable) -> Callable:
     """A backward that is written with functions of tensors: arrays are wrapped for it."""
 
     @wraps(backward)
-    def wrapped(saved, grad, needs):
+    def wrapper(saved, grad, needs):
         grads = grad if isinstance(grad, (tuple, list)) else (grad,)
         if any(hasattr(g, "array") for g in grads):
             return backward(saved, grad, needs)
@@ -160,7 +162,7 @@ def in_tensors(backward: Callable) -> Callable:
             return tuple([None if r is None else r.array for r in results])
         return None if results is None else results.array
 
-    return wrapped
+    return wrapper
 
 
 def check_broadcast(first: Any, second: Any) -> None:

@@ -10,7 +10,7 @@ from tiny_torch.autograd.graph import Op, TensorBase
 from tiny_torch.autograd.term import NDArray, Term
 
 
-def transposed(x):
+def transpose_last(x):
     return x.transpose(-1, -2)
 
 
@@ -25,7 +25,7 @@ def product(edge, a, b):
         if isinstance(edge[0], TensorBase):
             return Term(Matmul, (a, b))
         if edge[0].op.transposes:  # so that it is contiguous behind that
-            return transposed(transposed(b) @ transposed(a))
+            return transpose_last(transpose_last(b) @ transpose_last(a))
     return a @ b
 
 
@@ -67,21 +67,21 @@ class Matmul(Op):
                 grad * x if needs[1] else None,
             )
         if y_ndim == 2 and x_ndim >= 2:  # the rows of all matrices of x are those of one
-            to_x = product(x_ndim == 2 and needs[0], grad, transposed(y)) if needs[0] else None
+            to_x = product(x_ndim == 2 and needs[0], grad, transpose_last(y)) if needs[0] else None
             if not needs[1]:
                 return to_x, None
-            return to_x, product(needs[1], transposed(rows_of(x)), rows_of(grad))
+            return to_x, product(needs[1], transpose_last(rows_of(x)), rows_of(grad))
         rows = grad.unsqueeze(-2) if x_ndim == 1 else grad
         rows = rows.unsqueeze(-1) if y_ndim == 1 else rows  # (..., m, n)
         to_x = to_y = None
         if needs[0]:
             right = y.unsqueeze(-1) if y_ndim == 1 else y
-            to_x = rows @ transposed(right)
+            to_x = rows @ transpose_last(right)
             to_x = unbroadcast(to_x, (1, *x_shape) if x_ndim == 1 else x_shape)
             to_x = to_x.reshape(x_shape)
         if needs[1]:
             left = x.unsqueeze(-2) if x_ndim == 1 else x
-            to_y = transposed(left) @ rows
+            to_y = transpose_last(left) @ rows
             to_y = unbroadcast(to_y, (*y_shape, 1) if y_ndim == 1 else y_shape)
             to_y = to_y.reshape(y_shape)
         return to_x, to_y
@@ -159,7 +159,7 @@ class Linear(Op):
         if weight.ndim > 2:
             shape = list(weight.shape)
             raise RuntimeError(f"linear(): expected a weight of 1 or 2 dimensions, not {shape}")
-        return x.matmul(transposed(weight), bias), (x, weight)
+        return x.matmul(transpose_last(weight), bias), (x, weight)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -168,7 +168,7 @@ class Linear(Op):
         to_weight = to_bias = None
         flat = rows_of(grad)  # (rows, out)
         if needs[1]:
-            to_weight = product(needs[1], transposed(flat), rows_of(x))
+            to_weight = product(needs[1], transpose_last(flat), rows_of(x))
         if needs[2]:
             to_bias = flat.sum((0,), False)
         return to_x, to_weight, to_bias

@@ -13,7 +13,7 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import finfo
-from tiny_torch.ops.elementwise.cast import widened
+from tiny_torch.ops.elementwise.cast import widen
 from tiny_torch.ops.linalg.factor import LinalgEigh, LinalgSvd, columns, over_differences
 from tiny_torch.ops.linalg.lapack import (
     LinAlgError,
@@ -103,7 +103,7 @@ class LinalgLstsq(Op):
 
     @staticmethod
     def forward(A, B, rcond, driver):
-        def solved(A, B):
+        def solve(A, B):
             m, n = A.shape[-2:]
             if np.isnan(B).any() or (driver == "gelsd" and not all_finite(A)):
                 raise np.linalg.LinAlgError
@@ -122,7 +122,7 @@ class LinalgLstsq(Op):
             return held, residuals, rank, S
 
         reason = "The solution could not be computed because the input is not finite."
-        held, residuals, rank, S = lapack("torch.linalg.lstsq", solved, A, B, reason=reason)
+        held, residuals, rank, S = lapack("torch.linalg.lstsq", solve, A, B, reason=reason)
         if driver == "gels" and (rank < S.shape[-1]).any():
             raise LinAlgError(
                 "torch.linalg.lstsq: The least squares solution could not be computed because the "
@@ -163,7 +163,7 @@ class LinalgMatrixExp(Op):
 
     @staticmethod
     def forward(A):
-        x = widened(A)
+        x = widen(A)
         size = x.shape[-1]
         if x.size == 0:
             empty = array_module(A.device).full(A.shape, 0, A.dtype) if size else A.clone()

@@ -6,8 +6,8 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.dtypes import HALVES
-from tiny_torch.ops.common import scaled, written
-from tiny_torch.ops.elementwise.cast import widened
+from tiny_torch.ops.common import scale, write_into
+from tiny_torch.ops.elementwise.cast import widen
 from tiny_torch.ops.linalg.matmul import Matmul, unbroadcast
 
 
@@ -36,11 +36,11 @@ class Addmm(Op):
     def forward(cls, x, a, b, beta, alpha, out=None):
         check_product(cls, x, a, b)
         if x.dtype in HALVES:
-            total = cls.total(widened(x), widened(a), widened(b), beta, alpha).astype(x.dtype)
+            total = cls.total(widen(x), widen(a), widen(b), beta, alpha).astype(x.dtype)
         else:
             free = out is not None and not out.overlaps(x)  # which is read after the product
             total = cls.total(x, a, b, beta, alpha, out if free else None)
-        return written(total, out), (a, b, a.shape, b.shape, x.shape, beta, alpha)
+        return write_into(total, out), (a, b, a.shape, b.shape, x.shape, beta, alpha)
 
     @classmethod
     def total(cls, x, a, b, beta, alpha, out=None):
@@ -62,8 +62,8 @@ class Addmm(Op):
     @staticmethod
     def backward(saved, grad, needs):
         *operands, shape, beta, alpha = saved
-        to_x = unbroadcast(scaled(grad, beta), shape) if needs[0] else None
-        return to_x, *Matmul.backward(operands, scaled(grad, alpha), needs[1:3])
+        to_x = unbroadcast(scale(grad, beta), shape) if needs[0] else None
+        return to_x, *Matmul.backward(operands, scale(grad, alpha), needs[1:3])
 
 
 class Addmv(Addmm):

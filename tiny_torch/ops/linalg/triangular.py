@@ -14,7 +14,7 @@ from tiny_torch.ops.linalg.lapack import by_columns, in_tensors, lapack
 BLOCK = 32
 
 
-def substituted(A: Any, B: Any, upper: bool) -> Any:
+def substitute(A: Any, B: Any, upper: bool) -> Any:
     """X with A X = B, A (..., n, n) triangular, B (..., n, k).
 
     Block rows after one another: what is known of X is multiplied at once, then a block of A is
@@ -49,8 +49,8 @@ class LinalgSolveTriangular(Op):
                 n = A.shape[-1]
                 A[..., range(n), range(n)] = 1
             if left:
-                return substituted(A, B, upper)
-            return substituted(A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper).swapaxes(-1, -2)
+                return substitute(A, B, upper)
+            return substitute(A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper).swapaxes(-1, -2)
 
         batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
         wide = B.expand((*batch, *B.shape[-2:]))

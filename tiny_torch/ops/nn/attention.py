@@ -32,10 +32,10 @@ class ScaledDotProductFlashAttentionForCpu(Op):
 
     @staticmethod
     def composite(q, k, v, mask, causal, scale):
-        return composed(q, k, v, mask, causal, scale, lambda weights: weights)
+        return compose(q, k, v, mask, causal, scale, lambda weights: weights)
 
 
-def composed(
+def compose(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float, drop: Any
 ) -> Tensor:
     """From simple ops, in float32 for halves: `drop` is called with the probabilities."""

@@ -7,7 +7,7 @@ import math
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.nn.layer_norm import check_on_meta, like, normalised, scaled
+from tiny_torch.ops.nn.layer_norm import check_on_meta, like, normalised, scale_and_shift
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -51,9 +51,9 @@ class NativeBatchNorm(Op):
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
         if training:
-            return scaled(normalised(x, (0, *range(2, x.ndim)), eps), weight, bias)
+            return scale_and_shift(normalised(x, (0, *range(2, x.ndim)), eps), weight, bias)
         mean, var = wrap(running_mean).view(shape), wrap(running_var).view(shape)
-        return scaled((x - mean) * (var + eps).rsqrt(), weight, bias)
+        return scale_and_shift((x - mean) * (var + eps).rsqrt(), weight, bias)
 
     @staticmethod
     def writes(x, weight, bias, running_mean, running_var, training, *rest):
@@ -87,7 +87,7 @@ class NativeGroupNorm(NativeBatchNorm):
         bias = None if bias is None else bias.view(shape)
         size = math.prod(x.shape[1:]) // groups  # not -1, for a batch may be empty
         y = normalised(x.reshape((x.shape[0], groups, size)), (2,), eps)
-        return scaled(y.reshape(x.shape), weight, bias)
+        return scale_and_shift(y.reshape(x.shape), weight, bias)
 
     @staticmethod
     def writes(x, weight, bias, groups, eps, *running):

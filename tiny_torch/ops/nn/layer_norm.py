@@ -12,7 +12,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.elementwise.cast import narrowed
+from tiny_torch.ops.elementwise.cast import narrow
 from tiny_torch.tensor import Tensor
 
 
@@ -25,7 +25,7 @@ def normalised(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True
     return x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
 
 
-def scaled(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+def scale_and_shift(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 
@@ -71,7 +71,7 @@ class NativeLayerNorm(Op):
     def composite(cls, x, weight, bias, dims, eps):
         check_on_meta(cls, (x, weight, bias, dims, eps))
         y = normalised(x, tuple(range(-dims, 0)), eps, cls.centered)
-        return scaled(y, weight, bias)
+        return scale_and_shift(y, weight, bias)
 
 
 class RmsNorm(NativeLayerNorm):
@@ -86,4 +86,4 @@ def like(grad: Any, weight: Any, needed: bool) -> Any:
     if not needed:
         return None
     grad = grad if grad.shape == weight.shape else grad.view(weight.shape)
-    return narrowed(grad, weight.dtype)
+    return narrow(grad, weight.dtype)

@@ -10,13 +10,13 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import no_derivative, scaled
+from tiny_torch.ops.common import no_derivative
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.nn.activation import LogSigmoid
 from tiny_torch.tensor import Tensor, wrap
 
 
-def reduced(loss: Tensor, reduction: str) -> Tensor:
+def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "mean":
         return loss.mean()
     return loss.sum() if reduction == "sum" else loss
@@ -43,7 +43,7 @@ class Loss(Op):
 
         def to_input(saved, grad):
             x, target, scale, *settings = saved
-            return getattr(scaled(grad, scale), record + "_backward")(x, target, *settings)
+            return getattr(scale(grad, scale), record + "_backward")(x, target, *settings)
 
         cls.forward, cls.to_input = staticmethod(forward), staticmethod(to_input)
 
@@ -68,13 +68,13 @@ class MseLoss(Distance, record="mse_loss"):
     @staticmethod
     def composite(x, target, reduction):
         distance = x - target
-        return reduced(distance * distance, reduction)
+        return reduce_loss(distance * distance, reduction)
 
 
 class AbsoluteError(Distance, record="l1_loss"):
     @staticmethod
     def composite(x, target, reduction):
-        return reduced((x - target).abs(), reduction)
+        return reduce_loss((x - target).abs(), reduction)
 
 
 class L1Loss(AbsoluteError):
@@ -93,7 +93,7 @@ class L1Loss(AbsoluteError):
     @staticmethod
     def to_input(saved, grad):
         distance, scale = saved
-        grad = scaled(grad, scale)
+        grad = scale(grad, scale)
         if hasattr(grad, "array"):
             return grad * distance.sign()
         return grad.l1_loss_backward(distance, 0.0)
@@ -113,7 +113,7 @@ class SmoothL1Loss(Distance, record="smooth_l1_loss"):
         change = x - target
         distance = change.abs()
         near = change.square() * (0.5 / beta)  # smooth, which the square of a distance is not
-        return reduced(run(Where, distance < beta, near, distance - 0.5 * beta), reduction)
+        return reduce_loss(run(Where, distance < beta, near, distance - 0.5 * beta), reduction)
 
 
 class HuberLoss(Distance, record="huber_loss"):
@@ -124,7 +124,7 @@ class HuberLoss(Distance, record="huber_loss"):
         change = x - target
         distance = change.abs()
         far = delta * (distance - 0.5 * delta)
-        return reduced(run(Where, distance < delta, 0.5 * change.square(), far), reduction)
+        return reduce_loss(run(Where, distance < delta, 0.5 * change.square(), far), reduction)
 
 
 class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
@@ -138,7 +138,7 @@ class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
         x, _, scale = saved
         to_target = None
         if needs[1]:
-            to_target = scaled(grad, scale) * ((-x).log1p() - x.log())
+            to_target = scale(grad, scale) * ((-x).log1p() - x.log())
         return BinaryCrossEntropy.to_input(saved, grad), to_target
 
     @staticmethod
@@ -155,7 +155,7 @@ class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
         step = x - value  # 0, with x's history
         curve = (value * value - 2 * value * target + target) * 0.5e24
         end = step * (slope + step * curve) - (target * logs[0] + (1 - target) * logs[1])
-        return reduced(run(Where, at_end, end, inside), reduction)
+        return reduce_loss(run(Where, at_end, end, inside), reduction)
 
 
 class BinaryCrossEntropyWithLogits(Loss, record="bce_with_logits"):
@@ -166,14 +166,14 @@ class BinaryCrossEntropyWithLogits(Loss, record="bce_with_logits"):
         x, _, scale, weight = saved
         to_target = None
         if needs[1]:
-            to_target = scaled(grad, scale) * ((-x).log_sigmoid() - weight * x.log_sigmoid())
+            to_target = scale(grad, scale) * ((-x).log_sigmoid() - weight * x.log_sigmoid())
         return BinaryCrossEntropyWithLogits.to_input(saved, grad), to_target
 
     @staticmethod
     def composite(x, target, reduction, weight):
         weight = weight if isinstance(weight, float) else wrap(weight)
         log = LogSigmoid.composite(x)
-        return reduced((1 - target) * x - (1 + (weight - 1) * target) * log, reduction)
+        return reduce_loss((1 - target) * x - (1 + (weight - 1) * target) * log, reduction)
 
 
 # -------------------------------------------------------------------------------- over classes

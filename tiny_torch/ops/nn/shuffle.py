@@ -6,7 +6,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
 
 
-def arranged(x, split: tuple, groups: tuple):
+def arrange(x, split: tuple, groups: tuple):
     """x's three last dims split up, and joined in groups of these to three others: one copy.
 
     Channels of a result of four dims come last if x's do.
@@ -22,13 +22,13 @@ def arranged(x, split: tuple, groups: tuple):
     last = lead == 1 and array_module(x.device).looks_channels_last(x)
     order = (*rows, *columns, *channels) if last else (*channels, *rows, *columns)
     y = x.reshape((*x.shape[:lead], *split))
-    y = copied(y.permute((*range(lead), *[lead + d for d in order])))
+    y = copy(y.permute((*range(lead), *[lead + d for d in order])))
     if last:
         return y.reshape((x.shape[0], *sizes[1:], sizes[0])).permute((0, 3, 1, 2))
     return y.reshape((*x.shape[:lead], *sizes))
 
 
-def copied(x):
+def copy(x):
     """In order, and in memory of its own."""
     return x.clone() if x.is_contiguous() else x.contiguous()
 
@@ -39,7 +39,7 @@ class PixelShuffle(Op):
     @staticmethod
     def forward(x, r):
         c, h, w = x.shape[-3:]
-        return arranged(x, (c // (r * r), r, r, h, w), ((0,), (3, 1), (4, 2))), (r,)
+        return arrange(x, (c // (r * r), r, r, h, w), ((0,), (3, 1), (4, 2))), (r,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -52,7 +52,7 @@ class PixelUnshuffle(Op):
     @staticmethod
     def forward(x, r):
         c, h, w = x.shape[-3:]
-        return arranged(x, (c, h // r, r, w // r, r), ((0, 2, 4), (1,), (3,))), (r,)
+        return arrange(x, (c, h // r, r, w // r, r), ((0, 2, 4), (1,), (3,))), (r,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -69,7 +69,7 @@ class ChannelShuffle(Op):
         y = x.permute((0, *range(2, x.ndim), 1)) if last else x
         at = y.ndim - 1 if last else 1
         y = y.reshape((*y.shape[:at], groups, c // groups, *y.shape[at + 1 :]))
-        y = copied(y.transpose(at, at + 1))
+        y = copy(y.transpose(at, at + 1))
         y = y.reshape((*y.shape[:at], c, *y.shape[at + 2 :]))
         return y.permute((0, y.ndim - 1, *range(1, y.ndim - 1))) if last else y, (
             max(c // groups, 1),

@@ -9,7 +9,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
-from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
+from tiny_torch.ops.elementwise.cast import Cast, narrow, widen
 from tiny_torch.ops.reduce.sums import count, spread
 
 
@@ -30,9 +30,9 @@ class Var(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, dims, keepdim, correction = saved
-        slope = over_freedom(widened(grad) * 2, x, dims, correction)
+        slope = over_freedom(widen(grad) * 2, x, dims, correction)
         slope = spread(slope, tuple(x.shape), dims, keepdim)
-        return narrowed(centred(widened(x), dims) * slope, x.dtype)
+        return narrow(center(widen(x), dims) * slope, x.dtype)
 
 
 class Std(Op):
@@ -48,10 +48,10 @@ class Std(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, result, dims, keepdim, correction = saved
-        wide = widened(result)
-        slope = run(Where, wide == 0, 0.0, widened(grad) / wide)
-        change = centred(widened(x), dims) * spread(slope, tuple(x.shape), dims, keepdim)
-        return narrowed(over_freedom(change, x, dims, correction), x.dtype)
+        wide = widen(result)
+        slope = run(Where, wide == 0, 0.0, widen(grad) / wide)
+        change = center(widen(x), dims) * spread(slope, tuple(x.shape), dims, keepdim)
+        return narrow(over_freedom(change, x, dims, correction), x.dtype)
 
 
 def over_freedom(grad, x, dims, correction):
@@ -59,7 +59,7 @@ def over_freedom(grad, x, dims, correction):
     return grad * (1.0 / freedom if freedom else math.inf)
 
 
-def centred(x, dims):
+def center(x, dims):
     """x less its mean, of which rounding leaves much where elements are far from 0."""
     distance = x - x.mean(dims, True)
     return distance - distance.mean(dims, True)
@@ -83,11 +83,11 @@ class Logsumexp(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, y, dims, keepdim = saved
-        shape, wide = tuple(x.shape), widened(x)
+        shape, wide = tuple(x.shape), widen(x)
         if wide is not x:  # y is rounded, and so a share of its size away
             y = _core.logsumexp(wide, dims, keepdim, None)
         share = (wide - spread(y, shape, dims, keepdim)).exp()
-        return narrowed(share * spread(widened(grad), shape, dims, keepdim), x.dtype)
+        return narrow(share * spread(widen(grad), shape, dims, keepdim), x.dtype)
 
     @staticmethod
     def composite(x, dims, keepdim):

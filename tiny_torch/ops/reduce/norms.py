@@ -7,7 +7,7 @@ import math
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import HALVES
-from tiny_torch.ops.elementwise.cast import narrowed, widened
+from tiny_torch.ops.elementwise.cast import narrow, widen
 from tiny_torch.ops.linalg.lapack import in_tensors
 from tiny_torch.ops.reduce.sums import count, spread
 
@@ -20,7 +20,7 @@ class LinalgVectorNorm(Op):
 
     @staticmethod
     def forward(x, p, dims, keepdim):
-        result = power_norm(widened(x), p, dims, keepdim)
+        result = power_norm(widen(x), p, dims, keepdim)
         if result.dtype is not x.dtype:
             result = result.astype(x.dtype)
         return result, (x, result, p, dims, keepdim)
@@ -30,9 +30,9 @@ class LinalgVectorNorm(Op):
     def backward(saved, grad, needs):
         x, norm, p, dims, keepdim = saved
         if x.dtype in HALVES:
-            wide = (widened(x), widened(norm), p, dims, keepdim)
-            slope = LinalgVectorNorm.backward(wide, widened(grad), needs)
-            return None if slope is None else narrowed(slope, x.dtype)
+            wide = (widen(x), widen(norm), p, dims, keepdim)
+            slope = LinalgVectorNorm.backward(wide, widen(grad), needs)
+            return None if slope is None else narrow(slope, x.dtype)
         shape, length = tuple(x.shape), norm
         norm, grad = spread(norm, shape, dims, keepdim), spread(grad, shape, dims, keepdim)
         zero = norm.detach() == 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.common import written
+from tiny_torch.ops.common import write_into
 from tiny_torch.ops.index.selection import Select
 
 
@@ -19,7 +19,7 @@ class Cumsum(Op):
 
     @staticmethod
     def forward(x, dim, dtype=None, reverse=False, out=None):
-        return written(x.cumsum(dim, dtype, reverse, out), out), (dim, reverse)
+        return write_into(x.cumsum(dim, dtype, reverse, out), out), (dim, reverse)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -35,7 +35,7 @@ class Cumprod(Op):
 
     @staticmethod
     def forward(x, dim, dtype=None, out=None):
-        y = written(x.cumprod(dim, dtype, out), out)
+        y = write_into(x.cumprod(dim, dtype, out), out)
         return y, (x, y, dim)
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import written
+from tiny_torch.ops.common import write_into
 from tiny_torch.ops.index.brackets import fill_where, is_expanded
 from tiny_torch.ops.shape.views import zeros_of
 
@@ -57,7 +57,7 @@ class Roll(Op):
 
 def triangle(x, diagonal, lower, out):
     if out is None or not is_expanded(out) or not out.overlaps(x):
-        return written(x.triangle(diagonal, lower, out), out)
+        return write_into(x.triangle(diagonal, lower, out), out)
     everything = array_module(x.device).full(x.shape[-2:], True, _core.bool)
     other = everything.triangle(diagonal + (1 if lower else -1), not lower)
     fill_where(out, other, 0)

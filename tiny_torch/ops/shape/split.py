@@ -25,7 +25,7 @@ class Pieces(Op):
     @staticmethod
     def backward(saved, grad, needs):
         shape, dim, sizes = saved
-        return placed(grad, shape, slices(dim, sizes))
+        return place_parts(grad, shape, slices(dim, sizes))
 
 
 class Rows(Op):
@@ -38,7 +38,7 @@ class Rows(Op):
     @staticmethod
     def backward(saved, grad, needs):
         shape, dim = saved
-        return placed(grad, shape, [(("select", (dim, i)),) for i in range(shape[dim])])
+        return place_parts(grad, shape, [(("select", (dim, i)),) for i in range(shape[dim])])
 
 
 def slices(dim: int, sizes: Sequence[int]) -> list[Steps]:
@@ -50,7 +50,7 @@ def slices(dim: int, sizes: Sequence[int]) -> list[Steps]:
     return parts
 
 
-def placed(grad: Any, shape: tuple, parts: list[Steps]) -> Any:
+def place_parts(grad: Any, shape: tuple, parts: list[Steps]) -> Any:
     """The gradients of parts, of which some may be None, where each came from; else zeros."""
     grads = grad if isinstance(grad, tuple) else (grad,)  # an engine's gradient of one output
     given = [(g, steps) for g, steps in zip(grads, parts, strict=True) if g is not None]

@@ -34,7 +34,7 @@ def explain(code: str | Callable[[], Any], namespace: dict[str, Any] | None = No
     >>> import tiny_torch as torch
     >>> a, b = torch.ones(2, 3), torch.ones(2, 4)
     >>> how = torch.utils.explain("a.T @ b")
-    >>> [(step.written, step.title) for step in how.steps]
+    >>> [(step.source_text, step.title) for step in how.steps]
     [('a.T', 'aten::permute'), ('a.T @ b', 'aten::mm')]
     >>> how.value.shape
     torch.Size([3, 4])
@@ -43,7 +43,7 @@ def explain(code: str | Callable[[], Any], namespace: dict[str, Any] | None = No
     """
     from tiny_torch.tools.explaining import explanation  # which loads the ref device
 
-    return explanation.explained(code, namespace, sys._getframe(1))
+    return explanation.explain_for_caller(code, namespace, sys._getframe(1))
 
 
 __all__ = ["explain"]

@@ -73,11 +73,11 @@ def main(given: list[str]) -> int:
     except BaseException:
         line.stop()
         if not found:
-            print(f"explain: {missed(wanted, line)}", file=sys.stderr)
+            print(f"explain: {miss_text(wanted, line)}", file=sys.stderr)
         raise
     line.stop()
     if not found:
-        return refuse(missed(wanted, line))
+        return refuse(miss_text(wanted, line))
     if code not in (None, 0):
         raise SystemExit(code)
     return int(not found[0].steps)
@@ -98,7 +98,7 @@ def title_of(wanted: argparse.Namespace, source: str, lines: tuple[int, int]) ->
     return f"{os.path.basename(wanted.script)}:{lines[0]}    {text}"
 
 
-def missed(wanted: argparse.Namespace, line: Line) -> str:
+def miss_text(wanted: argparse.Namespace, line: Line) -> str:
     if not line.count:
         return f"{wanted.line} was never reached"
     times = f"{line.count} time{'s' * (line.count != 1)}"

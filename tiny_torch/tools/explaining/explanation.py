@@ -85,7 +85,7 @@ def text_of(step: Step, depth: int) -> list[str]:
     return lines
 
 
-def explained(
+def explain_for_caller(
     code: str | Callable[[], Any], namespace: dict[str, Any] | None, caller: FrameType
 ) -> Explanation:
     """`explain` of what its caller has given."""
@@ -96,17 +96,17 @@ def explained(
             raise TypeError("explain: a function has names of its own, it takes no namespace")
         name = getattr(code, "__name__", type(code).__name__)
         title = "a function" if name == "<lambda>" else f"{name}()"
-        return watched(title, code, {})
+        return watch_call(title, code, {})
     known = {**caller.f_globals, **caller.f_locals} if namespace is None else {**namespace}
     source = textwrap.dedent(code).strip()
     try:
         expression = compile(source, SOURCE, "eval", dont_inherit=True)
     except SyntaxError:
         expression = compile(source, SOURCE, "exec", dont_inherit=True)
-    return watched(source, lambda: eval(expression, known), {SOURCE: source})
+    return watch_call(source, lambda: eval(expression, known), {SOURCE: source})
 
 
-def watched(title: str, function: Callable[[], Any], texts: dict[str, str]) -> Explanation:
+def watch_call(title: str, function: Callable[[], Any], texts: dict[str, str]) -> Explanation:
     watch = Watch(texts=texts)
     value = _core.within(watch, call, function)
     return Explanation(title, watch, value)

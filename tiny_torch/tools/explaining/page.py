@@ -26,7 +26,7 @@ dd.source { font: 13px/1.5 ui-monospace, monospace; color: var(--dim); }
 """
 
 
-def told(step: Step, most: int) -> str:
+def step_box(step: Step, most: int) -> str:
     """A step as a box: its facts, and the steps within; the bar is its share of the slowest."""
     facts = []
     for label, lines in step.facts.items():
@@ -36,7 +36,7 @@ def told(step: Step, most: int) -> str:
             facts.append(f"<dd{kind}>{html.escape(line)}</dd>")
     time = step.time or step.call
     width = f"{100 * time / max(most, 1):.1f}%"
-    within = "".join([told(inner, most) for inner in step.steps])
+    within = "".join([step_box(inner, most) for inner in step.steps])
     return (
         f'<div class="step"><h2>{step.number}. {html.escape(step.title)}'
         f"<span>{text_of_time(time)}</span></h2>"
@@ -65,5 +65,5 @@ def page(explanation: Any) -> str:
                 f'<p class="line" style="padding-left:{depth * 14}px">{html.escape(place.text)}'
                 f"{where}</p>"
             )
-        parts += [told(step, most) for step in steps]
+        parts += [step_box(step, most) for step in steps]
     return document(explanation.title, STYLE, "".join(parts))

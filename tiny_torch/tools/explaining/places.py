@@ -14,7 +14,7 @@ from tiny_torch.tools import where
 ROOT = Path(tiny_torch.__file__).parents[1]
 
 
-def told(found: where.Found | None) -> str:
+def short_path(found: where.Found | None) -> str:
     """A path as it is read: ours from the package's folder on, others from this one."""
     if found is None:
         return ""
@@ -28,10 +28,10 @@ def of_op(op: Any, backward: bool) -> list[str]:
     """The class of an op, and of a node the function that computes its gradient."""
     if not isinstance(op, type) or not issubclass(op, Op):
         return []
-    lines = [f"{op.__name__}  {told(where.place(op))}".rstrip()]
+    lines = [f"{op.__name__}  {short_path(where.place(op))}".rstrip()]
     if backward:
         found = where.place(op.backward)
-        lines = [f"{op.__name__}.backward  {told(found)}".rstrip()]
+        lines = [f"{op.__name__}.backward  {short_path(found)}".rstrip()]
     return lines
 
 
@@ -44,13 +44,13 @@ def of_kernel(family: str | None, name: str | None) -> tuple[str, ...]:
     lines = []
     record = next(where.find(rf"^[A-Z]+\({last},", where.files("src", ".def")), None)
     if family in ("elementwise", "reduce") and record is not None:
-        lines.append(told(record) + "  " + record[2].strip()[:80])
+        lines.append(short_path(record) + "  " + record[2].strip()[:80])
     else:
         last = "product" if (family, last) == ("matmul", "matmul") else last
         headers = [p for p in where.files("src/core/tables", ".h") if p.stem == family]
         field = next(where.find(rf"^  \S.*(\(\*|\W){last}[\[);,]", headers), None)
-        lines += [f"{told(field)}  {field[2].strip()[:80]}"] if field else []
+        lines += [f"{short_path(field)}  {field[2].strip()[:80]}"] if field else []
     folder = where.files(f"src/cpu/{family}", ".cpp", ".h")
     function = next(where.find(rf"^[A-Za-z][\w:<>,&* ]*[ *](run_)?{last}\([^;]*$", folder), None)
-    lines += [f"{told(function)}  {function[2].strip()[:80]}"] if function else []
+    lines += [f"{short_path(function)}  {function[2].strip()[:80]}"] if function else []
     return tuple(lines)

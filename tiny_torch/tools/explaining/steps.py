@@ -43,7 +43,7 @@ class Step:
         self.time = self.call = 0  # ns: in its kernels; of the whole call
 
     @property
-    def written(self) -> str:
+    def source_text(self) -> str:
         """The piece of source that made it: "a.T @ b"."""
         return self.path[-1].text if self.path else ""
 
@@ -58,7 +58,7 @@ class Step:
             yield from step.all()
 
     def __repr__(self) -> str:
-        return f"<Step {self.number}: {self.written} {self.title}>"
+        return f"<Step {self.number}: {self.source_text} {self.title}>"
 
 
 class Timed:
@@ -72,7 +72,7 @@ class Timed:
         self.within: list[Timed] = []
 
 
-def nested(watch: Watch) -> list[Timed | Launch]:
+def nest(watch: Watch) -> list[Timed | Launch]:
     """Rows as they lie within one another, and between them kernels of no row."""
     top: list[Any] = []
     every = [Timed(Row(*row)) for row in watch.rows]
@@ -124,7 +124,7 @@ class Steps:
         self.of_notes: dict[int, Step] = {}
         self.loose: Step | None = None
         self.found: list[Step] = []
-        for each in nested(watch):
+        for each in nest(watch):
             if isinstance(each, Timed):
                 self.loose = None
                 self.found.append(self.step(each))
@@ -175,7 +175,7 @@ class Steps:
         made_by = self.of_notes.get(id(x.source))
         if made_by is None:
             return f"input {i + 1}"
-        text = made_by.written
+        text = made_by.source_text
         same = [s for s in self.of_notes.values() if s.path == made_by.path]
         if text and len(text) <= 30 and same[-1] is made_by:
             return text

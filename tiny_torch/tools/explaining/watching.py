@@ -109,7 +109,7 @@ class Note:
         self.arguments: tuple = ()
         self.before: Any = None  # what a repeat must not change
 
-    def ended(self, result: Any) -> None:
+    def end(self, result: Any) -> None:
         """The record calls it with what the op has answered."""
         if self.watch is not None:
             self.watch.end(self, result)
@@ -140,7 +140,7 @@ class Watch(Scope):
             raise RuntimeError("explain: memory is being recorded; one of the two at a time")
         start_record(self.watch, False, None)
         _core.start_launches()
-        _core.listen_to_storages(self.told)
+        _core.listen_to_storages(self.on_storage)
         thread.see_node = self.see_node
 
     def restore(self, before: None) -> None:
@@ -219,7 +219,7 @@ class Watch(Scope):
         note.arguments, note.before = (), None
         self.spend(start)
 
-    def told(self, storage: int, size: int, device: str) -> None:
+    def on_storage(self, storage: int, size: int, device: str) -> None:
         """A storage was made, or is freed if the size is -1."""
         if not self.paused:
             path = [] if self.open else self.path(sys._getframe(1))
@@ -288,7 +288,7 @@ class Watch(Scope):
         code = frame.f_code
         file = code.co_filename
         lines = self.texts.get(file, "").splitlines(True) or linecache.getlines(file)
-        first, text = written(code, frame.f_lasti, frame.f_lineno, lines)
+        first, text = source_of(code, frame.f_lasti, frame.f_lineno, lines)
         return Place(text, f"{file}:{first}" if file not in self.texts else "")
 
     def value(self, x: Any, frames: list[FrameType], name: str | None = None) -> Value:
@@ -381,7 +381,7 @@ def is_same(value: Any, x: Any) -> bool:
     return value is x or (isinstance(value, Tensor) and value.array is x)
 
 
-def written(code: CodeType, at: int, line: int, lines: list[str]) -> tuple[int, str]:
+def source_of(code: CodeType, at: int, line: int, lines: list[str]) -> tuple[int, str]:
     """(the first line, the text) of what an instruction was compiled from; or the whole line."""
     position = (line, line, None, None)
     if hasattr(code, "co_positions") and at >= 0:

@@ -67,7 +67,7 @@ class Watch:
         watch_modules(self, True)
         watch_items(True)
         start_record(True, False, self.place)
-        _core.listen_to_storages(self.told)
+        _core.listen_to_storages(self.on_storage)
         self.start = perf_counter_ns()
 
     def place(self) -> tuple:
@@ -81,7 +81,7 @@ class Watch:
         self.costs.append(perf_counter_ns() - begin)
         return found
 
-    def told(self, storage: int, size: int, device: str) -> None:
+    def on_storage(self, storage: int, size: int, device: str) -> None:
         """A storage is made, or given back if its size is -1."""
         if len(self.changes) >= 10 * MOST:
             self.end()
@@ -110,7 +110,7 @@ class Watch:
 def watch_items(on: bool) -> None:
     """Whether it is recorded that a tensor becomes a Python number."""
     for name, plain in NUMBERS.items():
-        setattr(Tensor, name, recorded(plain) if on else plain)
+        setattr(Tensor, name, record(plain) if on else plain)
 
 
 NUMBERS: dict[str, Any] = {
@@ -118,7 +118,7 @@ NUMBERS: dict[str, Any] = {
 }
 
 
-def recorded(plain: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+def record(plain: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
     @functools.wraps(plain)
     def to_number(self: Tensor) -> Any:
         row = enter("aten::item", ORDINARY, -1)

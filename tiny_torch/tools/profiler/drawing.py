@@ -101,7 +101,8 @@ def roofline(ops: dict[str, Sum], limits: Limits, whole: float) -> str:
     sizes = {name: 3 + 17 * math.sqrt(shown[name].own / whole) for name in spots}
     marks = [
         f'<circle class="{"point" if shown[name].flops else "hollow"}" cx="{a}" cy="{b}" '
-        f'r="{sizes[name]:.1f}"><title>{told(name, shown[name], limits, whole)}</title></circle>'
+        f'r="{sizes[name]:.1f}"><title>{point_text(name, shown[name], limits, whole)}</title>'
+        "</circle>"
         for name, (a, b) in spots.items()
     ]
     return (
@@ -128,7 +129,7 @@ def grid(x: Scale, y: Scale) -> str:
     return "".join(lines)
 
 
-def told(name: str, found: Sum, limits: Limits, whole: float) -> str:
+def point_text(name: str, found: Sum, limits: Limits, whole: float) -> str:
     """What a point shows under the pointer."""
     share = f"{found.own / whole:.1%} of the time, {found.share_of(limits):.0%} of the roofline"
     return html.escape(f"{name}: {share}, {rates(found)}")

@@ -40,7 +40,7 @@ def limits() -> Limits:
     known = read(path)
     if key in known:
         return known[key]
-    known[key] = measured()
+    known[key] = measure()
     with contextlib.suppress(OSError):  # a folder that cannot be written: measured again next time
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(known, indent=1))
@@ -76,7 +76,7 @@ def processor() -> str:
 
 
 @torch.no_grad()
-def measured() -> Limits:
+def measure() -> Limits:
     # whatever defaults the script has set
     ones = functools.partial(torch.ones, dtype=torch.float32, device="cpu")
     a, out = ones(WIDTH, WIDTH), ones(WIDTH, WIDTH)

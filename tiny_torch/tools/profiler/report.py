@@ -126,7 +126,7 @@ def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> 
         f"{torch.get_num_threads()} threads. {html.escape(note)}</p>",
         bar(totals.shares, wall),
         "<h2>What to do</h2>",
-        listed([hint.text for hint in hints(totals, peak)]),
+        enumeration([hint.text for hint in hints(totals, peak)]),
         "<h2>Ops</h2>",
         table(
             ("op", "share", "own time", "total", "calls", "GFLOP/s", "GB/s",
@@ -161,7 +161,7 @@ def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> 
     return document(title, STYLE, "".join(parts))
 
 
-def listed(texts: list[str]) -> str:
+def enumeration(texts: list[str]) -> str:
     if not texts:
         return "<p>None of the rules of tiny_torch/tools/profiler/hints.py applies.</p>"
     return f'<ol class="hints">{"".join(f"<li>{html.escape(text)}</li>" for text in texts)}</ol>'

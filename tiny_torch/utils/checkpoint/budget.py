@@ -167,7 +167,7 @@ class Chain:
             self.kept.append(self.kept[-1] + cost.kept + between)
             self.seconds.append(self.seconds[-1] + cost.seconds)
 
-    def saved(self, start: int, stop: int) -> int:
+    def saved_bytes(self, start: int, stop: int) -> int:
         """Bytes that the functions save, but for the first one's input."""
         first = self.kept[start + 1] - self.kept[start] - self.costs[start].kept
         return self.kept[stop] - self.kept[start] - first
@@ -182,7 +182,7 @@ class Chain:
 
     def demand(self, start: int, stop: int, again: bool, recorded: bool) -> tuple[int, int]:
         """Bytes that a segment keeps, and what its backward takes beside what came before."""
-        saved, work = self.saved(start, stop), self.work(start, stop)
+        saved, work = self.saved_bytes(start, stop), self.work(start, stop)
         given = self.input(start, recorded)
         if again:
             return given, given + saved + work

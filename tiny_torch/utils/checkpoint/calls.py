@@ -10,7 +10,7 @@ import tiny_torch as torch
 from tiny_torch.base.modes import Setting
 from tiny_torch.nn import Module
 from tiny_torch.utils.checkpoint.reentrant import CheckpointFunction
-from tiny_torch.utils.checkpoint.region import CHECKS, Contexts, noop_context_fn, recorded
+from tiny_torch.utils.checkpoint.region import CHECKS, Contexts, noop_context_fn, record_call
 from tiny_torch.utils.checkpoint.selective import chosen
 
 
@@ -73,7 +73,7 @@ def checkpoint(
             "determinism_check": determinism_check, "early_stop": early_stop,
             "preserve_rng_state": preserve_rng_state,
         }  # fmt: skip
-        return checkpointed(function, settings)
+        return checkpoint_module(function, settings)
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
@@ -107,7 +107,9 @@ def checkpoint(
         return function(*args, **kwargs)
     early_stop = early_stop if Everywhere.early_stop is None else Everywhere.early_stop
     check = CHECKS[determinism_check]
-    return recorded(function, args, kwargs, preserve_rng_state, contexts, check, debug, early_stop)
+    return record_call(
+        function, args, kwargs, preserve_rng_state, contexts, check, debug, early_stop
+    )
 
 
 class Checkpointed(Module):
@@ -129,7 +131,7 @@ def empty_twin(kind: type[Module], settings: dict[str, Any]) -> Module:
     return twin.__new__(twin)
 
 
-def checkpointed(module: Module, settings: dict[str, Any]) -> Module:
+def checkpoint_module(module: Module, settings: dict[str, Any]) -> Module:
     """A module with this one's __dict__, hence its parameters, hooks and submodules."""
     twin = empty_twin(type(module), settings)
     object.__setattr__(twin, "__dict__", module.__dict__)

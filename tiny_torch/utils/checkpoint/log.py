@@ -32,19 +32,19 @@ class Log(OpMode):
         return call(op, arguments)
 
 
-def told(logs: tuple[Log, Log]) -> str:
+def comparison(logs: tuple[Log, Log]) -> str:
     """The ops of both runs, with a mark where they differ first."""
     first, second = (log.lines for log in logs)
     pairs = enumerate(itertools.zip_longest(first, second))
     differs = next((i for i, (a, b) in pairs if a != b), None)
 
-    def listed(title: str, lines: list[str]) -> str:
+    def table(title: str, lines: list[str]) -> str:
         marked = [f"{'>' if i == differs else ' '} {i:4} {line}" for i, line in enumerate(lines)]
         return "\n".join([f"{title}:", *marked])
 
     return "\n\n".join(
         [
-            listed("Operations executed during the original forward", first),
-            listed("Operations executed during recomputation", second),
+            table("Operations executed during the original forward", first),
+            table("Operations executed during recomputation", second),
         ]
     )

@@ -14,7 +14,7 @@ from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.graph import Node, Op, edge_of, saved_tensors_hooks
 from tiny_torch.base.modes import thread
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils.checkpoint.log import Log, told
+from tiny_torch.utils.checkpoint.log import Log, comparison
 from tiny_torch.utils.checkpoint.surroundings import Surroundings
 
 Contexts = tuple[AbstractContextManager, AbstractContextManager]
@@ -119,7 +119,7 @@ class Region:
             except CheckpointError as error:
                 if self.logs is None:
                     raise
-                raise CheckpointError(f"{told(self.logs)}\n\n{error}") from error
+                raise CheckpointError(f"{comparison(self.logs)}\n\n{error}") from error
         return values.pop(number)
 
     def compute(self) -> dict[int, Tensor]:
@@ -164,7 +164,7 @@ class Region:
         return values
 
 
-def recorded(
+def record_call(
     function: Callable,
     args: tuple,
     kwargs: dict,

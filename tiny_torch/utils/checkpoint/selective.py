@@ -107,7 +107,7 @@ class Kept:
         self.written = node_stamp(self.values)
         self.devices = [value.device if is_array(value) else None for value in self.values]
         if offload:
-            self.values = tuple(moved(v, "cpu") if is_array(v) else v for v in self.values)
+            self.values = tuple(move(v, "cpu") if is_array(v) else v for v in self.values)
 
     def check(self) -> None:
         if check_saved(self.values, self.written) == STALE:
@@ -117,7 +117,7 @@ class Kept:
 
     def answer(self, arrays: tuple) -> tuple:
         values = [
-            moved(value, device) if device is not None else value
+            move(value, device) if device is not None else value
             for value, device in zip(self.values, self.devices, strict=True)
         ]
         results, rest = values[: self.count], values[self.count :]
@@ -127,7 +127,7 @@ class Kept:
         return tuple(results) if self.several else results[0], saved
 
 
-def moved(array: Any, device: Any) -> Any:
+def move(array: Any, device: Any) -> Any:
     return array if array.device == device else wrap(array).to(str(device)).array
 
 

@@ -65,7 +65,7 @@ def checkpoint_sequential(
     if memory is None:
         chosen = even(segments, len(steps))
     else:
-        chosen = measured(functions, steps, memory, input)
+        chosen = budget_segments(functions, steps, memory, input)
     for start, stop, again in chosen:
         run = in_turn(steps[start:stop])
         if again:
@@ -101,7 +101,9 @@ def even(segments: Any, count: int) -> list[Segment]:
     return [*(Segment(start, start + size, True) for start in starts), last]
 
 
-def measured(functions: Any, steps: Sequence[Callable], memory: Any, input: Any) -> list[Segment]:
+def budget_segments(
+    functions: Any, steps: Sequence[Callable], memory: Any, input: Any
+) -> list[Segment]:
     """Those of a budget; none where nothing is recorded."""
     if not torch.is_grad_enabled():
         return [Segment(0, len(steps), False)]

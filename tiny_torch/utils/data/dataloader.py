@@ -188,7 +188,7 @@ class DataLoader(Generic[T_co]):
     def __iter__(self) -> Batches:
         if self.num_workers == 0:
             return MainProcessBatches(self)
-        if self._iterator is not None and not self._iterator.closed:
+        if self._iterator is not None and not self._iterator.is_closed:
             self._iterator.restart(self)
             return self._iterator
         self.check_worker_number_rationality()

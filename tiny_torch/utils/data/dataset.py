@@ -186,17 +186,17 @@ class ChainDataset(IterableDataset[T_co]):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
 
-    def _checked(self) -> Iterator[Any]:
+    def _check_iterable(self) -> Iterator[Any]:
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
             yield dataset
 
     def __iter__(self) -> Iterator[T_co]:
-        return itertools.chain.from_iterable(self._checked())
+        return itertools.chain.from_iterable(self._check_iterable())
 
     def __len__(self) -> int:
-        return sum(map(len, self._checked()))
+        return sum(map(len, self._check_iterable()))
 
 
 class Subset(Dataset[T_co]):

@@ -37,7 +37,7 @@ class Chain:
         self.through = next(kind for kind in RANKS if leads_through(kind, objects))
         if not name:  # a dict of variables: what it holds has one
             name, objects = str(key_of(objects[0], objects[1])), objects[1:]
-        self.path = name + spelled(objects)
+        self.path = name + spell(objects)
         self.where = where  # "a variable of train()"
         self.root = re.split(r"\W", self.path)[0]
         self.name = re.sub(r"\[\d+\]", "[]", self.path)  # the same of all entries of a list
@@ -62,17 +62,17 @@ def leads_through(kind: str, objects: list[Any]) -> bool:
 # ---- spelling ----------------------------------------------------------------------------------
 
 
-def spelled(objects: list[Any]) -> str:
+def spell(objects: list[Any]) -> str:
     """The accesses from the first object to the last: ".blocks[0].cache['x']"."""
     text, i = "", 0
     while i + 1 < len(objects):
-        used, access = accessed(objects[i : i + 4])
+        used, access = access_text(objects[i : i + 4])
         text += access
         i += used
     return text
 
 
-def accessed(objects: list[Any]) -> tuple[int, str]:
+def access_text(objects: list[Any]) -> tuple[int, str]:
     """How code would reach on from the first of some objects: (how many references, its text)."""
     thing, inner, *rest = objects
     if isinstance(thing, dict):

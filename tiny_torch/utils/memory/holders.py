@@ -48,7 +48,7 @@ class Holders:
         self._name_state(optimizers)
         for tensor in found:
             if tensor.is_leaf and tensor.grad is not None:
-                self._role(tensor.grad, f"gradient of {self._called(tensor)}")
+                self._role(tensor.grad, f"gradient of {self._name(tensor)}")
         own = [self.hooks, self.tensors, self.nodes, self.roles, self.heads, self.__dict__]
         own += [*self.tensors.values(), *self.nodes.values(), found, nodes, modules, optimizers]
         self._chains = Chains(frame, own)
@@ -74,7 +74,7 @@ class Holders:
         if text not in texts:
             texts.append(text)
 
-    def _called(self, tensor: Tensor) -> str:
+    def _name(self, tensor: Tensor) -> str:
         for text in self.roles.get(storage_of(tensor.array), ()):
             kind, _, name = text.partition(" ")
             if kind == "parameter":
@@ -95,7 +95,7 @@ class Holders:
     def _name_state(self, optimizers: list[Optimizer]) -> None:
         for optimizer in optimizers:
             for parameter, state in optimizer.state.items():
-                whose = self._called(parameter) if isinstance(parameter, Tensor) else parameter
+                whose = self._name(parameter) if isinstance(parameter, Tensor) else parameter
                 for key, tensor in tensors_in(state):
                     text = f"state of {type(optimizer).__name__}: {key} of {whose}"
                     self._role(tensor, text)

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tiny_torch.utils.pages import STYLE, encoded
+from tiny_torch.utils.pages import STYLE, script_json
 
 TEMPLATE = Path(__file__).with_name("page.html")
 BLOCKS = 20_000  # the largest, at most: the rest is one area, without its parts
@@ -17,7 +17,7 @@ BLOCKS = 20_000  # the largest, at most: the rest is one area, without its parts
 def save(recording: Any, leaks: list[Any], path: str | PathLike[str]) -> None:
     """Writes the page; nothing where it cannot be written whole."""
     text = TEMPLATE.read_text(encoding="utf-8").replace("{{STYLE}}", STYLE)
-    text = text.replace("{{DATA}}", encoded(data(recording, leaks)))
+    text = text.replace("{{DATA}}", script_json(data(recording, leaks)))
     part = f"{os.fspath(path)}.part"
     try:
         Path(part).write_text(text, encoding="utf-8")

@@ -1,8 +1,9 @@
 """Notes each block of memory that storages take: from which op, module and line, and until when.
 
-C++ calls `Recording._told` as a storage is made or freed (`src/bindings/storage_listener.cpp`).
-Which op runs is known from an OpMode, the rest from the stack. While no recording is on, nothing of
-this runs: a storage costs the question whether somebody listens.
+C++ calls `Recording._on_storage` as a storage is made or freed
+(`src/bindings/storage_listener.cpp`). Which op runs is known from an OpMode, the rest from the
+stack. While no recording is on, nothing of this runs: a storage costs the question whether somebody
+listens.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Recording(OpMode):
             array = tensor.array
             if hasattr(array, "storage_id") and array.storage_nbytes and array.device != "meta":
                 self._add(array.storage_id, array.storage_nbytes, array.device, BEFORE)
-        _core.listen_to_storages(self._told)
+        _core.listen_to_storages(self._on_storage)
         return super().begin()
 
     def restore(self, before: int) -> None:
@@ -86,7 +87,7 @@ class Recording(OpMode):
         gc.collect()
         self.marks.append(self.events)
 
-    def _told(self, number: int, size: int, device: str) -> None:
+    def _on_storage(self, number: int, size: int, device: str) -> None:
         """A storage was made, or is freed if the size is -1."""
         if size < 0:
             block = self.live.pop(number, None)

@@ -41,7 +41,7 @@ class Figures(NamedTuple):
     def share_of_zeros(self) -> float:
         return self.zeros / self.elements if self.elements else math.nan
 
-    def merged(self, other: Figures) -> Figures:
+    def merge(self, other: Figures) -> Figures:
         """Those of both tensors' elements together (Chan, Golub and LeVeque 1979)."""
         elements, non_finite = self.elements + other.elements, self.non_finite + other.non_finite
         if not self.finite or not other.finite:

@@ -101,7 +101,7 @@ class Axis:
                     found[place] = value
         return found
 
-    def broken(self, rows: Iterable[Row]) -> list[int]:
+    def gaps(self, rows: Iterable[Row]) -> list[int]:
         """The columns in which an element is not finite."""
         return sorted({self.place[row.iteration] for row in rows if row.non_finite})
 
@@ -152,7 +152,7 @@ NOTHING = (128, 128, 128)
 def heat_maps(series: dict[tuple[str, str], list[Row]], axis: Axis) -> Iterable[str]:
     for title, wanted, field, log in MAPS:
         lines = {
-            name: [scaled(value, log) for value in axis.values(rows, field)]
+            name: [axis_value(value, log) for value in axis.values(rows, field)]
             for (kind, name), rows in series.items()
             if kind == wanted
         }
@@ -174,7 +174,7 @@ def heat_maps(series: dict[tuple[str, str], list[Row]], axis: Axis) -> Iterable[
         )
 
 
-def scaled(value: float | None, log: bool) -> float | None:
+def axis_value(value: float | None, log: bool) -> float | None:
     if value is None or not log:
         return value
     return math.log10(value) if value > 0 else None
@@ -242,8 +242,10 @@ def chart(
     title: str, lines: dict[str, list[Row]], field: str, axis: Axis, log: bool = False
 ) -> str:
     """Curves over iterations, on a scale of their own."""
-    curves = [[scaled(value, log) for value in axis.values(rows, field)] for rows in lines.values()]
-    broken = sorted({place for rows in lines.values() for place in axis.broken(rows)})
+    curves = [
+        [axis_value(value, log) for value in axis.values(rows, field)] for rows in lines.values()
+    ]
+    broken = sorted({place for rows in lines.values() for place in axis.gaps(rows)})
     drawn = [*marks(broken, axis.columns)]
     frame = Frame(curves, axis.columns)
     for style, curve in zip("ab", curves, strict=False):
@@ -263,7 +265,7 @@ def band(name: str, rows: list[Row], axis: Axis) -> str:
     low = [None if m is None or s is None else m - s for m, s in pairs]
     high = [None if m is None or s is None else m + s for m, s in pairs]
     frame = Frame([low, high], axis.columns)
-    drawn = [*marks(axis.broken(rows), axis.columns)]
+    drawn = [*marks(axis.gaps(rows), axis.columns)]
     for under, over in zip(frame.runs(low), frame.runs(high), strict=True):
         back = " ".join(reversed(over.split()))
         drawn.append(f'<polygon class="a" points="{under} {back}"/>')

@@ -125,7 +125,7 @@ class Watch(Scope):
             before = self._figures.get((ACTIVATION, name))
             self._note(ACTIVATION, name, tensor)
             if before is not None and is_measured(tensor):
-                self._figures[ACTIVATION, name] = before.merged(self._figures[ACTIVATION, name])
+                self._figures[ACTIVATION, name] = before.merge(self._figures[ACTIVATION, name])
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if self._is_sampled():

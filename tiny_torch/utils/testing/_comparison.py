@@ -233,7 +233,7 @@ def headline(what: str, limits: tuple[float, float]) -> str:
     return f"{what} are not {'equal' if limits == (0, 0) else 'close'}!\n\n"
 
 
-def allowed(limit: float, limits: tuple[float, float]) -> str:
+def tolerance_text(limit: float, limits: tuple[float, float]) -> str:
     return "" if limits == (0, 0) else f" (up to {limit} allowed)"
 
 
@@ -243,8 +243,8 @@ def number_text(a: Any, b: Any, limits: tuple[float, float]) -> str:
     ratio = float("inf") if b == 0 else difference / abs(b)
     return (
         headline("Scalars", limits) + f"Expected {b} but got {a}.\n"
-        f"Absolute difference: {difference}{allowed(atol, limits)}\n"
-        f"Relative difference: {ratio}{allowed(rtol, limits)}"
+        f"Absolute difference: {difference}{tolerance_text(atol, limits)}\n"
+        f"Relative difference: {ratio}{tolerance_text(rtol, limits)}"
     )
 
 
@@ -265,6 +265,7 @@ def tensor_text(x: Tensor, y: Tensor, matches: Tensor, limits: tuple[float, floa
         largest, at = values.max(0)
         index = tuple(int(i) for i in np.unravel_index(int(at), shape))
         lines.append(
-            f"Greatest {name} difference: {largest.item()} at index {index}{allowed(limit, limits)}"
+            f"Greatest {name} difference: {largest.item()} at index {index}"
+            f"{tolerance_text(limit, limits)}"
         )
     return headline("Tensor-likes", limits) + "\n".join(lines)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tiny_torch.utils.sizes import size_text
-from tiny_torch.utils.viz.facts import Facts, Operation, Source, counted
+from tiny_torch.utils.viz.facts import Facts, Operation, Source, count_text
 
 MOST = 400  # boxes, which `dot` takes some seconds for
 SECONDS = 120
@@ -72,21 +72,21 @@ class Boxes:
         with_leaves = len(used) <= MOST
         for number in sorted(used) if with_leaves else ():
             leaf = self.facts.leaves[number - 1]
-            label = quoted(f"{leaf.name}\n{leaf.kind}")
+            label = quote(f"{leaf.name}\n{leaf.kind}")
             yield f'  leaf{number} [label={label} fillcolor="#cfe2f7" shape=ellipse];'
         yield from self.edges(with_leaves)
         for i, root in enumerate(self.facts.roots):
             if root.source.kind == "op":
-                label = quoted(f"{root.name}\n{root.kind}")
+                label = quote(f"{root.name}\n{root.kind}")
                 yield f'  root{i} [label={label} fillcolor="#d5efd9"];'
-                yield f"  {quoted(self.boxes[root.source.number])} -> root{i};"
+                yield f"  {quote(self.boxes[root.source.number])} -> root{i};"
 
     def clusters(self, by_box: dict[str, list[Operation]]) -> Iterator[str]:
         """The boxes, within frames for the modules in which they ran."""
         frames: dict[tuple[str, ...], list[str]] = {}
         for box, ops in by_box.items():
             modules = ops[0].modules if self.depth is None else ops[0].modules[: self.depth][:-1]
-            frames.setdefault(modules, []).append(f"  {quoted(box)} [label={self.label(ops)}];")
+            frames.setdefault(modules, []).append(f"  {quote(box)} [label={self.label(ops)}];")
         parts = {modules[:n] for modules in frames for n in range(len(modules) + 1)}
         opened = 0
         for number, modules in enumerate(sorted(parts)):  # each after what it lies in
@@ -94,7 +94,7 @@ class Boxes:
                 yield from "}" * (opened - len(modules) + 1)
                 opened = len(modules)
                 title = modules[-1] or self.facts.title
-                yield f"  subgraph cluster{number} {{ label={quoted(title)};"
+                yield f"  subgraph cluster{number} {{ label={quote(title)};"
             yield from frames.get(modules, [])
         yield from "}" * opened
 
@@ -105,9 +105,9 @@ class Boxes:
         if self.depth is not None:
             modules = first.modules[: self.depth]
             title = (modules and modules[-1]) or self.facts.title
-            return quoted(f"{title}\n{counted(len(ops), 'op')}{saved}")
+            return quote(f"{title}\n{count_text(len(ops), 'op')}{saved}")
         view = "\na view" if first.view_of is not None else ""
-        return quoted(f"#{first.number} {first.name}\n{first.result}{view}{saved}")
+        return quote(f"#{first.number} {first.name}\n{first.result}{view}{saved}")
 
     def edges(self, with_leaves: bool) -> Iterator[str]:
         count: Counter[tuple[str, str]] = Counter()
@@ -118,7 +118,7 @@ class Boxes:
                     count[start, self.boxes[op.number]] += 1
         for (start, end), number in count.items():
             label = f' [label="{number}×"]' if number > 1 else ""
-            yield f"  {quoted(start)} -> {quoted(end)}{label};"
+            yield f"  {quote(start)} -> {quote(end)}{label};"
 
     def start(self, source: Source, with_leaves: bool) -> str:
         if source.kind == "op":
@@ -126,6 +126,6 @@ class Boxes:
         return f"leaf{source.number}" if source.kind == "leaf" and with_leaves else ""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -136,7 +136,7 @@ def draw(
             names = names_of(tensor_or_model, params)
             tensors, seen = run(tensor_or_model, inputs, names)
             wanting = parameters_of(tensor_or_model)
-            return drawn(type(tensor_or_model).__name__, tensors, names, seen, wanting)
+            return draw_graph(type(tensor_or_model).__name__, tensors, names, seen, wanting)
     if inputs:
         raise TypeError(
             f"draw: inputs are for a model, and {type(tensor_or_model).__name__} is none"
@@ -151,7 +151,7 @@ def draw(
     if len(tensors) == 1:
         tensors = {"result": tensors["result 0"]}
     with undisturbed(model):
-        return drawn("", tensors, names_of(model, params), None, parameters_of(model))
+        return draw_graph("", tensors, names_of(model, params), None, parameters_of(model))
 
 
 def names_of(model: Module | None, params: Mapping[str, Tensor] | None) -> Names:
@@ -184,7 +184,7 @@ def parameters_of(model: Module | None) -> list[str]:
     return [name for name, parameter in named if parameter.requires_grad]
 
 
-def drawn(
+def draw_graph(
     title: str, tensors: dict[str, Tensor], names: Names, seen: Seen | None, wanting: list[str]
 ) -> Drawing:
     """The drawing of these tensors' graph; `wanting` are parameters that want a gradient."""

@@ -98,8 +98,8 @@ class Shared(NamedTuple):
         views = {(saved.kind, saved.layout) for saved in self.saved}
         how = f"as {len(views)} views, " if len(views) > 1 else ""
         return (
-            f"{what}: saved {counted(len(self.ops), 'time')}, {how}by {', '.join(numbers)}; that "
-            f"is {size_text(first.memory)} of memory, once"
+            f"{what}: saved {count_text(len(self.ops), 'time')}, {how}by {', '.join(numbers)}; "
+            f"that is {size_text(first.memory)} of memory, once"
         )
 
 
@@ -145,7 +145,7 @@ class Facts:
         storages = {s.storage or id(s): s.memory for op in self.ops for s in op.saved}
         return sum(storages.values()), sum(n for key, n in storages.items() if key in own)
 
-    def shared(self) -> list[Shared]:
+    def memory_saved_twice(self) -> list[Shared]:
         """The memory that was saved more than once."""
         owners: dict[int, list[Leaf]] = {}
         for leaf in self.leaves:
@@ -171,17 +171,17 @@ class Facts:
 
     def summary(self) -> list[str]:
         """Counts, and bytes, in two lines."""
-        leaves = counted(len(self.leaves), "leaf", "leaves")
-        lines = [f"{self.title}: {counted(len(self.ops), 'op')}, {leaves}"]
+        leaves = count_text(len(self.leaves), "leaf", "leaves")
+        lines = [f"{self.title}: {count_text(len(self.ops), 'op')}, {leaves}"]
         memory, own = self.memory()
         if memory:
-            savers = counted(sum(bool(op.saved) for op in self.ops), "op")
+            savers = count_text(sum(bool(op.saved) for op in self.ops), "op")
             text = f"{size_text(self.saved_bytes)} saved for backward by {savers}"
             text += f", in {size_text(memory)} of memory"
             lines.append(text + (f"; {size_text(own)} of it is the leaves' own" if own else ""))
         return lines
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def count_text(number: int, one: str, many: str = "") -> str:
     """ "1 op", "3 ops"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -26,7 +26,7 @@ class Group:
         """All within, those of repetitions, too."""
         return ops_in(self)
 
-    def hidden(self) -> Iterator[Operation]:
+    def hidden_in_repeats(self) -> Iterator[Operation]:
         """Those of repetitions."""
         waiting: list[Any] = [self]
         while waiting:
@@ -129,7 +129,7 @@ class Folding:
             ]
             name = self.facts.classes.get(group.path, "")
             forms[id(group)] = self.number((name, tuple(items)))
-            group.items = folded(group.items, items)
+            group.items = fold_repeats(group.items, items)
 
     def number(self, form: Any) -> int:
         return self.known.setdefault(form, len(self.known))
@@ -148,7 +148,7 @@ class Folding:
         return source.text
 
 
-def folded(items: list[Any], forms: list[int]) -> list[Any]:
+def fold_repeats(items: list[Any], forms: list[int]) -> list[Any]:
     """The items, of which those that only repeat what stands before them are a Repeat."""
     result: list[Any] = []
     i, count = 0, len(items)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils.pages import document, encoded
+from tiny_torch.utils.pages import document, script_json
 from tiny_torch.utils.sizes import size_text
-from tiny_torch.utils.viz.facts import Facts, Leaf, Operation, Source, counted
+from tiny_torch.utils.viz.facts import Facts, Leaf, Operation, Source, count_text
 from tiny_torch.utils.viz.outline import UNFOLDED, Group, Repeat
 from tiny_torch.utils.viz.text import shared_lines
 from tiny_torch.utils.viz.walking import Step
@@ -67,7 +67,7 @@ def page(facts: Facts, root: Group, steps: list[Step], no_steps: str, nothing: l
         parts.append("<h2>Saved more than once</h2>")
         parts += [f"<p>{html.escape(line)}</p>" for line in lines]
     if steps:
-        data = encoded([described(facts, step) for step in steps])
+        data = script_json([description(facts, step) for step in steps])
         script = SCRIPT.read_text(encoding="utf-8").replace("{{STEPS}}", data)
         parts.append(f"<script>{script}</script>")
     return document(facts.title, STYLE, "".join(parts))
@@ -100,7 +100,7 @@ def tree(facts: Facts, root: Group) -> Iterator[str]:
 def summary(group: Group, is_open: bool) -> str:
     ops = list(group.ops())
     size = sum(op.bytes for op in ops)
-    told = counted(len(ops), "op") + (f", {size_text(size)} saved" if size else "")
+    told = count_text(len(ops), "op") + (f", {size_text(size)} saved" if size else "")
     return (
         f"<details{' open' if is_open else ''}><summary>{html.escape(group.title)} "
         f'<span class="dim">{told}</span></summary><div>'
@@ -138,7 +138,7 @@ def leaves(facts: Facts) -> Iterator[str]:
     total = sum(leaf.bytes for leaf in facts.leaves)
     is_open = " open" if len(facts.leaves) <= FEW else ""
     yield f"<h2>Leaves: where gradients end</h2><details{is_open}><summary>"
-    yield f"{counted(len(facts.leaves), 'leaf', 'leaves')}, {size_text(total)}</summary>"
+    yield f"{count_text(len(facts.leaves), 'leaf', 'leaves')}, {size_text(total)}</summary>"
     yield '<div class="scroll"><table><tr><th>name</th><th>shape</th><th>bytes</th>'
     yield "<th>inputs</th><th></th></tr>"
     for leaf in facts.leaves[:LEAVES]:
@@ -169,11 +169,11 @@ def stepper() -> list[str]:
     ]
 
 
-def described(facts: Facts, step: Step) -> dict[str, Any]:
+def description(facts: Facts, step: Step) -> dict[str, Any]:
     """A step as the script shows it: where, a title, and cards of (heading, [(title, value)])."""
     if step.at.kind == "leaf":
         leaf = facts.leaves[step.at.number - 1]
-        cards = [("is accumulated in .grad", [(leaf.name, shown(step.gradients[0]))])]
+        cards = [("is accumulated in .grad", [(leaf.name, values_text(step.gradients[0]))])]
         return {
             "at": f"leaf{leaf.number}",
             "title": f"{leaf.name} has its gradient",
@@ -182,15 +182,15 @@ def described(facts: Facts, step: Step) -> dict[str, Any]:
     op = facts.ops[step.at.number - 1]
     several = len(step.gradients) > 1
     came = [
-        (f"of output {i}" if several else f"of the result {op.result}", shown(gradient))
+        (f"of output {i}" if several else f"of the result {op.result}", values_text(gradient))
         for i, gradient in enumerate(step.gradients)
     ]
-    held = [(role, shown(value)) for role, value in step.saved]
+    held = [(role, values_text(value)) for role, value in step.saved]
     sent = []
     for to, gradient, total in step.sends:
-        sent.append((f"to {facts.text_of(to)}", shown(gradient)))
+        sent.append((f"to {facts.text_of(to)}", values_text(gradient)))
         if total is not None:
-            sent.append((f"{facts.text_of(to)} has, with what came before", shown(total)))
+            sent.append((f"{facts.text_of(to)} has, with what came before", values_text(total)))
     cards = [("gradient that comes in", came), ("saved in forward", held), ("sends", sent)]
     return {
         "at": f"op{op.number}",
@@ -199,7 +199,7 @@ def described(facts: Facts, step: Step) -> dict[str, Any]:
     }
 
 
-def shown(tensor: Tensor | None) -> str:
+def values_text(tensor: Tensor | None) -> str:
     """A tensor's values, as it is printed, without what stands around them."""
     if tensor is None:
         return "none"

@@ -24,7 +24,7 @@ from tiny_torch.ops.shape.views import (
     View,
 )
 from tiny_torch.utils.checkpoint.region import Region
-from tiny_torch.utils.viz.facts import Facts, Kind, Leaf, Operation, Saved, Source, counted
+from tiny_torch.utils.viz.facts import Facts, Kind, Leaf, Operation, Saved, Source, count_text
 
 VIEWS = (Part, View, Transpose, Permute, Expand, Unfold, Pieces, Rows, AsStrided)
 LAST_STEPS = re.compile("View|UnsafeView|Squeeze|Div|Neg|Add|Mul")  # of PyTorch's nodes
@@ -127,7 +127,7 @@ class Reading:
             leaf.notes.append("one tensor: " + " = ".join(names))
         hooks = len(getattr(tensor, "_hooks", {})) + len(getattr(tensor, "_post_hooks", {}))
         if hooks:
-            leaf.notes.append(f"{counted(hooks, 'hook')}, not called here")
+            leaf.notes.append(f"{count_text(hooks, 'hook')}, not called here")
         self.facts.leaves.append(leaf)
 
     def compare_leaves(self) -> None:
@@ -162,15 +162,15 @@ def saved_by(node: Node) -> tuple[list[Saved], list[str]]:
         notes.append(f"{inner.name()} wrote through a view")
     hooks = [hook for _, hook in (node.hooks or {}).values() if hook.turn != RETAIN]
     if hooks and not is_gate(node):
-        notes.append(f"{counted(len(hooks), 'hook')}, not called here")
+        notes.append(f"{count_text(len(hooks), 'hook')}, not called here")
     values = inner.saved
     if values is FREED or node.saved is FREED:
         return [], [*notes, "what it saved is freed"]
     if isinstance(values, Packed):
         how = "computed again in backward" if region_of(values) else "kept by saved hooks"
-        return [], [*notes, f"{counted(len(values.unpack_hooks), 'saved tensor')} {how}"]
+        return [], [*notes, f"{count_text(len(values.unpack_hooks), 'saved tensor')} {how}"]
     return [
-        saved(array, role_of(inner, k)) for k, array in enumerate(values) if is_array(array)
+        saved_value(array, role_of(inner, k)) for k, array in enumerate(values) if is_array(array)
     ], notes
 
 
@@ -181,7 +181,7 @@ def role_of(node: Node, k: int) -> str:
     return f"input {place}" if place >= 0 else f"output {~place}"
 
 
-def saved(array: Any, role: str) -> Saved:
+def saved_value(array: Any, role: str) -> Saved:
     size = array.size * array.itemsize
     memory = getattr(array, "storage_nbytes", size)
     layout = getattr(array, "offset", 0), tuple(array.strides)

@@ -11,8 +11,8 @@ from typing import Any
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.function import UserOp
 from tiny_torch.autograd.graph import Node
-from tiny_torch.autograd.seen import hidden
-from tiny_torch.autograd.term import settled
+from tiny_torch.autograd.seen import as_formulas_see
+from tiny_torch.autograd.term import compute_all
 from tiny_torch.autograd.writes import CopySlices
 from tiny_torch.base.devices import array_module
 from tiny_torch.utils.viz.facts import Kind, Operation
@@ -27,7 +27,7 @@ def complete(reading: Reading) -> None:
         missing = [i for i, edge in enumerate(node.edges) if is_unknown(ops, reading, edge)]
         if not missing:
             continue
-        kinds = [known(op, node, i) for i in range(len(node.edges))]
+        kinds = [known_kind(op, node, i) for i in range(len(node.edges))]
         if any(kinds[i] is None for i in missing):
             asked = from_backward(op, node)
             kinds = [a or b for a, b in zip(kinds, asked, strict=True)]
@@ -53,7 +53,7 @@ def take_own(op: Operation, node: Node) -> None:
             op.results[~place] = op.results[~place] or value
 
 
-def known(op: Operation, node: Node, i: int) -> Kind | None:
+def known_kind(op: Operation, node: Node, i: int) -> Kind | None:
     """An input's kind, where no formula has to be asked."""
     result = op.results[0]
     if node.op is CopySlices:
@@ -77,7 +77,7 @@ def from_backward(op: Operation, node: Node) -> list[Kind | None]:
     saved = tuple([empty(value) if isinstance(value, Kind) else value for value in held(node)])
     try:
         grad = grads if node.op.outputs > 1 else grads[0]
-        answers = hidden(settled(node.op.backward(saved, grad, node.edges)))
+        answers = as_formulas_see(compute_all(node.op.backward(saved, grad, node.edges)))
     except (RuntimeError, TypeError, ValueError, IndexError, AttributeError):
         return nothing  # a formula that looks at elements, as that of index_put does
     answers = answers if isinstance(answers, tuple) else (answers,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tiny_torch.utils.sizes import size_text
-from tiny_torch.utils.viz.facts import Facts, Operation, counted
+from tiny_torch.utils.viz.facts import Facts, Operation, count_text
 from tiny_torch.utils.viz.outline import Group, Repeat
 
 
@@ -43,7 +43,7 @@ def branches(facts: Facts, group: Group) -> Iterator[str]:
 def heading(group: Group) -> str:
     ops = list(group.ops())
     size = sum(op.bytes for op in ops)
-    return f"{group.title}: {counted(len(ops), 'op')}" + (f", {size_text(size)}" if size else "")
+    return f"{group.title}: {count_text(len(ops), 'op')}" + (f", {size_text(size)}" if size else "")
 
 
 def line(facts: Facts, op: Operation) -> str:
@@ -68,8 +68,8 @@ def remarks(facts: Facts, op: Operation) -> str:
 
 def shared_lines(facts: Facts, group: Group, most: int = 20) -> list[str]:
     """What was saved more than once; not within repetitions, which the first of them tells."""
-    hidden = {op.number for op in group.hidden()}
-    shared = [s for s in facts.shared() if any(op.number not in hidden for op in s.ops)]
+    hidden = {op.number for op in group.hidden_in_repeats()}
+    shared = [s for s in facts.memory_saved_twice() if any(op.number not in hidden for op in s.ops)]
     lines = [str(one) for one in shared[:most]]
     if len(shared) > most:
         lines.append(f"and {len(shared) - most:,} more that were saved several times")

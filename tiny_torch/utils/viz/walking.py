@@ -85,7 +85,9 @@ class Walk:
         self.leaves = [tensor.detach().requires_grad_() for tensor in reading.tensors]
         self.copies: list[Node] = []
         for node in reading.nodes:
-            edges = tuple([None if edge is None else self.copied(edge) for edge in node.edges])
+            edges = tuple(
+                [None if edge is None else self.follow_copies(edge) for edge in node.edges]
+            )
             op = OpenGate(node.op.outputs) if is_gate(node) else node.op
             copy = Node(op, edges, node.saved, node.inputs, node.constants)
             copy.sequence = node.sequence
@@ -95,7 +97,7 @@ class Walk:
         for number, leaf in enumerate(self.leaves, 1):
             add_to(leaf, "_hooks", Hook(self.arrival(number)))
 
-    def copied(self, edge: Any) -> Any:
+    def follow_copies(self, edge: Any) -> Any:
         target, output = edge
         number = self.reading.numbers[target] - 1
         return (self.copies if isinstance(target, Node) else self.leaves)[number], output
@@ -136,7 +138,7 @@ class Walk:
         def look(results: tuple, gradients: tuple) -> None:
             sends = tuple(
                 [
-                    Sent(source, kept(gradient), self.add(source, gradient))
+                    Sent(source, keep(gradient), self.add(source, gradient))
                     for source, gradient in zip(op.sources, results, strict=False)
                     if source.kind != "other"
                 ]
@@ -144,7 +146,7 @@ class Walk:
             saved = [(role_of(inner, k), wrap(a)) for k, a in enumerate(held) if is_array(a)]
             values = tuple([(role, value.detach().clone()) for role, value in saved])
             at = Source("op", op.number, 0, "")
-            self.steps.append(Step(at, tuple(map(kept, gradients)), values, sends))
+            self.steps.append(Step(at, tuple(map(keep, gradients)), values, sends))
 
         return look
 
@@ -153,7 +155,7 @@ class Walk:
 
         def look(gradient: Tensor) -> None:
             at = Source("leaf", number, 0, "")
-            self.steps.append(Step(at, (kept(gradient),), (), ()))
+            self.steps.append(Step(at, (keep(gradient),), (), ()))
 
         return look
 
@@ -169,5 +171,5 @@ class Walk:
         return self.totals[key]
 
 
-def kept(gradient: Tensor | None) -> Tensor | None:
+def keep(gradient: Tensor | None) -> Tensor | None:
     return None if gradient is None else gradient.detach().clone()

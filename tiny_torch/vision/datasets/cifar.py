@@ -120,7 +120,7 @@ class CIFAR10(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         image = pillow(type(self).__name__).fromarray(self.data[index])
-        return self.transformed(image, self.targets[index])
+        return self.transform_sample(image, self.targets[index])
 
     def __len__(self) -> int:
         return len(self.data)

@@ -47,7 +47,7 @@ class Digits(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         image = self.data[index].unsqueeze(0) / GREYS
-        return self.transformed(image, int(self.targets[index]))
+        return self.transform_sample(image, int(self.targets[index]))
 
     def __len__(self) -> int:
         return len(self.data)

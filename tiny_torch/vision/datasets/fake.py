@@ -41,7 +41,7 @@ class FakeData(VisionDataset):
         generator = torch.Generator().manual_seed(index + self.random_offset)
         image = torch.randn(*self.image_size, generator=generator)
         target = torch.randint(0, self.num_classes, (1,), generator=generator)
-        return self.transformed(to_pil_image(image), int(target.item()))
+        return self.transform_sample(to_pil_image(image), int(target.item()))
 
     def __len__(self) -> int:
         return self.size

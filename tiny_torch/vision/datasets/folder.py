@@ -122,7 +122,7 @@ class DatasetFolder(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, target = self.samples[index]
-        return self.transformed(self.loader(path), target)
+        return self.transform_sample(self.loader(path), target)
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -84,7 +84,7 @@ class MNIST(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         image = pillow(type(self).__name__).fromarray(self.data[index].numpy())
-        return self.transformed(image, int(self.targets[index]))
+        return self.transform_sample(image, int(self.targets[index]))
 
     def __len__(self) -> int:
         return len(self.data)
@@ -102,22 +102,22 @@ class MNIST(VisionDataset):
     @property
     def train_data(self) -> torch.Tensor:
         """`data`; deprecated, as the other three: warns."""
-        return self._renamed("train_data", "data")
+        return self._warn_of_old_name("train_data", "data")
 
     @property
     def test_data(self) -> torch.Tensor:
-        return self._renamed("test_data", "data")
+        return self._warn_of_old_name("test_data", "data")
 
     @property
     def train_labels(self) -> torch.Tensor:
         """`targets`; deprecated."""
-        return self._renamed("train_labels", "targets")
+        return self._warn_of_old_name("train_labels", "targets")
 
     @property
     def test_labels(self) -> torch.Tensor:
-        return self._renamed("test_labels", "targets")
+        return self._warn_of_old_name("test_labels", "targets")
 
-    def _renamed(self, old: str, new: str) -> Any:
+    def _warn_of_old_name(self, old: str, new: str) -> Any:
         warnings.warn(f"{old} has been renamed {new}", stacklevel=3)
         return getattr(self, new)
 

@@ -57,7 +57,7 @@ class VisionDataset(Dataset[Any]):
     >>> from tiny_torch.datasets import VisionDataset
     >>> class Squares(VisionDataset):
     ...     def __getitem__(self, index):
-    ...         return self.transformed(index, index**2)
+    ...         return self.transform_sample(index, index**2)
     ...     def __len__(self):
     ...         return 3
     >>> Squares("squares", target_transform=float)[2]
@@ -87,7 +87,7 @@ class VisionDataset(Dataset[Any]):
             transforms = StandardTransform(transform, target_transform)
         self.transforms = transforms
 
-    def transformed(self, input: Any, target: Any) -> tuple[Any, Any]:
+    def transform_sample(self, input: Any, target: Any) -> tuple[Any, Any]:
         """A sample, after this dataset's transforms as they are now."""
         if self.transform is not None:
             input = self.transform(input)

@@ -106,20 +106,20 @@ def rgb_to_grayscale(img: Any, num_output_channels: int) -> Any:
     return pillow("transforms").merge("RGB", [grey] * 3) if num_output_channels == 3 else grey
 
 
-def _enhanced(name: str, img: Any, factor: float) -> Any:
+def _enhance(name: str, img: Any, factor: float) -> Any:
     return getattr(pillow("transforms", "ImageEnhance"), name)(img).enhance(factor)
 
 
 def adjust_brightness(img: Any, factor: float) -> Any:
-    return _enhanced("Brightness", img, factor)
+    return _enhance("Brightness", img, factor)
 
 
 def adjust_contrast(img: Any, factor: float) -> Any:
-    return _enhanced("Contrast", img, factor)
+    return _enhance("Contrast", img, factor)
 
 
 def adjust_saturation(img: Any, factor: float) -> Any:
-    return _enhanced("Color", img, factor)
+    return _enhance("Color", img, factor)
 
 
 def adjust_hue(img: Any, factor: float) -> Any:

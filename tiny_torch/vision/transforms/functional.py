@@ -252,7 +252,7 @@ def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -
     return five_crop(img, size) + five_crop(mirrored, size)
 
 
-def _resized(h: int, w: int, size: int | Sequence[int], max_size: int | None) -> list[int]:
+def _output_size(h: int, w: int, size: int | Sequence[int], max_size: int | None) -> list[int]:
     if not isinstance(size, int) and len(size) == 2:
         if max_size is not None:
             raise ValueError(
@@ -291,7 +291,7 @@ def resize(
     torch.Size([3, 4, 3])
     """
     _, h, w = get_dimensions(img)
-    result = _resized(h, w, size, max_size)
+    result = _output_size(h, w, size, max_size)
     mode = as_mode(interpolation)
     return img if result == [h, w] else _of(img).resize(img, result, mode, antialias)
 

@@ -220,7 +220,7 @@ class WorkerBatches(Batches):
         self._begin(loader)
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the workers are gone."""
         return not self._close.alive
 
@@ -289,7 +289,7 @@ class WorkerBatches(Batches):
                     w = by_channel[ready[0]]
                     pickled, files = w.channel.receive()
             except EOFError:
-                raise self._died(w) from w.cause_of_death()
+                raise self._death_error(w) from w.cause_of_death()
             except BaseException:
                 self._stop()
                 raise
@@ -297,11 +297,11 @@ class WorkerBatches(Batches):
                 return w, *channel.loads(pickled, files)
             for w in by_channel.values():
                 if not w.process.is_alive():  # and a process that it has started holds the channel
-                    raise self._died(w) from w.cause_of_death()
+                    raise self._death_error(w) from w.cause_of_death()
             if self._timeout:
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
 
-    def _died(self, w: _Worker) -> RuntimeError:
+    def _death_error(self, w: _Worker) -> RuntimeError:
         self._forget(w)
         return RuntimeError(f"DataLoader worker (pid(s) {w.pid}) exited unexpectedly")
 
