@@ -61,8 +61,8 @@ def convolution(b: Builder, node: Node, x: Value, w: Value, bias: Value | None, 
     stride, padding, dilation, groups = settings
     rest = [] if bias is None else [b.name(bias)]
     return b.Conv(b.name(x), b.name(w), *rest, strides=stride,
-        pads=[*b.constant_numbers(node, "paddings", padding), *padding], dilations=dilation, group=groups,
-        kernel_shape=w.shape[2:],
+        pads=[*b.constant_numbers(node, "paddings", padding), *padding], dilations=dilation,
+        group=groups, kernel_shape=w.shape[2:],
     )  # fmt: skip
 
 
