@@ -166,7 +166,7 @@ def measurements(tmp_path, monkeypatch):
     """In the place of measuring: counts how often."""
     made = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(limits_module, "measured", lambda: made.append(1) or Limits(3.0, 2.0))
+    monkeypatch.setattr(limits_module, "measure", lambda: made.append(1) or Limits(3.0, 2.0))
     return made
 
 

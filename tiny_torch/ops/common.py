@@ -132,7 +132,7 @@ def over(x: Any, grad: Any) -> Any:
     return x if x.strides == grad.strides and x.unless_like(grad) is None else None
 
 
-def scale(x: Any, factor: Any) -> Any:
+def scale_by(x: Any, factor: Any) -> Any:
     return x if factor == 1 else x * factor
 
 

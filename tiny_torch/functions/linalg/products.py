@@ -12,7 +12,7 @@ from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
 from tiny_torch.functions.common import compute_for_out, into, into_same
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.functions.public import function_and_method, method
-from tiny_torch.ops.common import refuse_overlap, scale
+from tiny_torch.ops.common import refuse_overlap, scale_by
 from tiny_torch.ops.elementwise.arithmetic import Number, everywhere, result_type
 from tiny_torch.ops.linalg.products import Addbmm, Addmm, Addmv, Baddbmm, check_product
 from tiny_torch.tensor import Tensor
@@ -178,7 +178,7 @@ def addr(
         return into(out, (input & bool(beta)) | (a & b & bool(alpha)))
     if beta == 0:  # NaN in input does not count
         input = everywhere(input, False).to(dtype)
-    return into(out, addcmul(scale(input, beta or 1), a, b, value=alpha))
+    return into(out, addcmul(scale_by(input, beta or 1), a, b, value=alpha))
 
 
 @method

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.dtypes import HALVES
-from tiny_torch.ops.common import scale, write_into
+from tiny_torch.ops.common import scale_by, write_into
 from tiny_torch.ops.elementwise.cast import widen
 from tiny_torch.ops.linalg.matmul import Matmul, unbroadcast
 
@@ -62,8 +62,8 @@ class Addmm(Op):
     @staticmethod
     def backward(saved, grad, needs):
         *operands, shape, beta, alpha = saved
-        to_x = unbroadcast(scale(grad, beta), shape) if needs[0] else None
-        return to_x, *Matmul.backward(operands, scale(grad, alpha), needs[1:3])
+        to_x = unbroadcast(scale_by(grad, beta), shape) if needs[0] else None
+        return to_x, *Matmul.backward(operands, scale_by(grad, alpha), needs[1:3])
 
 
 class Addmv(Addmm):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import no_derivative
+from tiny_torch.ops.common import no_derivative, scale_by
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.nn.activation import LogSigmoid
 from tiny_torch.tensor import Tensor, wrap
@@ -43,7 +43,7 @@ class Loss(Op):
 
         def to_input(saved, grad):
             x, target, scale, *settings = saved
-            return getattr(scale(grad, scale), record + "_backward")(x, target, *settings)
+            return getattr(scale_by(grad, scale), record + "_backward")(x, target, *settings)
 
         cls.forward, cls.to_input = staticmethod(forward), staticmethod(to_input)
 
@@ -93,7 +93,7 @@ class L1Loss(AbsoluteError):
     @staticmethod
     def to_input(saved, grad):
         distance, scale = saved
-        grad = scale(grad, scale)
+        grad = scale_by(grad, scale)
         if hasattr(grad, "array"):
             return grad * distance.sign()
         return grad.l1_loss_backward(distance, 0.0)
@@ -138,7 +138,7 @@ class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
         x, _, scale = saved
         to_target = None
         if needs[1]:
-            to_target = scale(grad, scale) * ((-x).log1p() - x.log())
+            to_target = scale_by(grad, scale) * ((-x).log1p() - x.log())
         return BinaryCrossEntropy.to_input(saved, grad), to_target
 
     @staticmethod
@@ -166,7 +166,7 @@ class BinaryCrossEntropyWithLogits(Loss, record="bce_with_logits"):
         x, _, scale, weight = saved
         to_target = None
         if needs[1]:
-            to_target = scale(grad, scale) * ((-x).log_sigmoid() - weight * x.log_sigmoid())
+            to_target = scale_by(grad, scale) * ((-x).log_sigmoid() - weight * x.log_sigmoid())
         return BinaryCrossEntropyWithLogits.to_input(saved, grad), to_target
 
     @staticmethod

@@ -13,18 +13,18 @@ from tiny_torch.compiler import (
     allow_in_graph,
     assume_constant_result,
     disable,
+    identity_decorator,
     is_compiling,
     list_backends,
     reset,
     set_stance,
     substitute_in_graph,
-    unchanged,
 )
 from tiny_torch.tensor import Tensor
 
-disallow_in_graph = unchanged("disallow_in_graph")
-forbid_in_graph = unchanged("forbid_in_graph")
-run = unchanged("run")
+disallow_in_graph = identity_decorator("disallow_in_graph")
+forbid_in_graph = identity_decorator("forbid_in_graph")
+run = identity_decorator("run")
 
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, **options: Any) -> Any:
