@@ -24,13 +24,15 @@ def namespaces() -> dict[str, Any]:
     """PyTorch's modules at the paths of our public ones, and torch.Tensor."""
     import torch
 
-    from tiny_torch.compat.paths import HOMES, ROOMS, full, public_path
+    from tiny_torch.compat.paths import HOMES, NAMES, PATHS, ROOMS, full, public_path
 
     for path, rooms in ROOMS.items():
         for room in rooms.split():
             importlib.import_module(f"{full(path)}.{room}")
-    for path in (*HOMES, "compiler", "types"):
+    for path in (*HOMES, *[home for _, home, _ in PATHS], "compiler", "types"):
         importlib.import_module(full(path))
+    for name in NAMES:
+        importlib.import_module(name)
     found = {}
     ours = (["compat"], ["functions"], ["ops"])
     for name in sorted({public_path(name) for name in sys.modules}):

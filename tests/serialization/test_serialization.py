@@ -18,9 +18,9 @@ import pytest
 from cases.archives import loaded, packed, plain, saved
 
 import tiny_torch as torch
-from tiny_torch import serialization
 from tiny_torch.exchange import archive as archives
 from tiny_torch.exchange import pickler as pickling
+from tiny_torch.exchange import plain as plain_pickle
 
 
 def example(lib):
@@ -161,14 +161,14 @@ def test_attributes_of_tensors_and_parameters(oracle, direction):
 
 
 def through_plain_pickle(x):
-    rebuild, arguments = serialization.reduce_tensor(x)
+    rebuild, arguments = plain_pickle.reduce_tensor(x)
     return rebuild(*pickle.loads(pickle.dumps(arguments)))
 
 
 def test_plain_pickle_and_copy():
     x = torch.arange(6.0).view(2, 3).t()[1:].requires_grad_()
     x.tag = "x"
-    rebuild, arguments = serialization.reduce_tensor(x)
+    rebuild, arguments = plain_pickle.reduce_tensor(x)
     for y in (through_plain_pickle(x), rebuild(*arguments), pickle.loads(pickle.dumps(x))):
         assert plain(y) == plain(x) and y.tag == "x" and y.is_leaf
     shared, apart = copy.copy(x), pickle.loads(pickle.dumps(x))

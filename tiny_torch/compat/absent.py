@@ -132,11 +132,11 @@ def getattr_of(module: ModuleType) -> Any:
     namespace = public_name(module.__name__)
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("__"):  # Python itself asks for these
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         found = paths.find(module.__name__, name)
         if found is not None:
             return found
+        if name.startswith("__"):  # Python itself asks for these
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         caller = sys._getframe(1)
         # `from torch import name` would hide an AttributeError's text.
         if caller.f_code.co_code[caller.f_lasti] == IMPORT_FROM:

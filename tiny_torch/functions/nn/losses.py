@@ -63,9 +63,10 @@ def _reduce_weighted(
 ) -> Tensor:
     """The mean is over the weights, not over the elements."""
     _require_weight_shape(input, weight)
-    if reduction == "mean":
-        weight = weight / weight.mean()  # first: the losses may have no sum
-    return reduce_loss(_of_pairs(op, name, input, target, "none") * weight, reduction)
+    weighted = _of_pairs(op, name, input, target, "none") * weight
+    return (
+        weighted.sum() / weight.sum() if reduction == "mean" else reduce_loss(weighted, reduction)
+    )
 
 
 def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
