@@ -395,3 +395,16 @@ def test_an_average_over_no_windows_has_a_gradient_of_zeros():  # PyTorch refuse
     tiny_torch.nn.functional.adaptive_avg_pool2d(x, 0).sum().backward()
     assert x.grad.shape == x.shape
     assert not x.grad.any()
+
+
+IN_EACH_DIM = ["max_pool2d", "avg_pool2d", "adaptive_max_pool2d", "max_unpool2d", "conv2d"]
+
+
+@pytest.mark.parametrize("name", IN_EACH_DIM)
+@pytest.mark.parametrize("keyword", ["_dims", "size"])
+def test_other_keywords_are_refused_by_the_name_that_was_called(name, keyword):
+    words = rf"^{name}\(\) got an unexpected keyword argument '{keyword}'"
+    x = tiny_torch.ones(2, 8, 8)
+    arguments = {"conv2d": (x, x), "max_unpool2d": (x, x.long(), 2)}.get(name, (x, 2))
+    with pytest.raises(TypeError, match=words):
+        getattr(tiny_torch.nn.functional, name)(*arguments, **{keyword: 1})

@@ -46,7 +46,11 @@ def in_each_dim(function: Named, *examples: str) -> tuple[Named, Named, Named]:
 
     def in_so_many(dims: int) -> Any:
         copy: Any = copy_as(f"{planes.__name__}{dims}d", planes)
-        copy.__kwdefaults__ = {**copy.__kwdefaults__, "_dims": dims}
+        hidden = "dims of windows"  # no name that a caller would give it by
+        names = [hidden if name == "_dims" else name for name in copy.__code__.co_varnames]
+        copy.__code__ = copy.__code__.replace(co_varnames=tuple(names))
+        copy.__kwdefaults__ = {**copy.__kwdefaults__, hidden: dims}
+        del copy.__kwdefaults__["_dims"]
         copy.__annotations__ = {k: v for k, v in copy.__annotations__.items() if k != "_dims"}
         copy.__signature__, copy.__doc__ = shown, own.get(dims)
         return told_as(function, dims)(copy)

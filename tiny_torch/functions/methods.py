@@ -147,7 +147,10 @@ def by_position(function: FunctionType) -> FunctionType:
     names = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     flat = code.replace(co_argcount=code.co_argcount + len(names), co_kwonlyargcount=0)
     values = (function.__defaults__ or ()) + tuple([defaults[name] for name in names])
-    return FunctionType(flat, function.__globals__, function.__name__, values, function.__closure__)
+    name = function.__name__
+    copy = FunctionType(flat, function.__globals__, name, values, function.__closure__)
+    copy.__qualname__ = function.__qualname__  # the code may have another
+    return copy
 
 
 def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
