@@ -126,8 +126,9 @@ methods.attach(plain.METHODS)
 __path__.append(str(paths.STANDINS))
 paths.install()
 absent.install()
-# Rooms that are loaded when they are asked for are not among them.
-__all__ = [name for name in globals() if not name.startswith("_")]
+del os, sys, TYPE_CHECKING, Any, TypeGuard  # no names of ours
+# As of PyTorch's, without modules.
+__all__ = [n for n, v in globals().items() if not n.startswith("_") and type(v) is not type(nn)]
 __all__ += [
     name for (module, name), (_, its_name) in paths.WHERE.items() if module == __name__ and its_name
 ]

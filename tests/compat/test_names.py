@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -361,3 +362,11 @@ def parameters(signature):
         (p.name, p.kind.name, p.default if isinstance(p.default, plain) else "of another type")
         for p in signature.parameters.values()
     ]
+
+
+def test_star_brings_names_and_no_module():
+    brought: dict[str, object] = {}
+    exec("from tiny_torch import *", brought)
+    assert not [n for n, v in brought.items() if isinstance(v, types.ModuleType)]
+    assert not {"Any", "TYPE_CHECKING", "TypeGuard", "os"} & {*brought, *dir(tiny_torch)}
+    assert brought["Tensor"] is tiny_torch.Tensor and brought["load"] is tiny_torch.load
