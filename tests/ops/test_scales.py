@@ -49,8 +49,8 @@ LAYERS = [
     "F.batch_norm(x[:, :, None].expand(9, 12, 70).contiguous(), None, None, training=True)",
 ]  # fmt: skip
 OTHERS = [
-    "x.logsumexp(1)", "x.softmax(1)", "x.sum(1)", "torch.trapezoid(x)",
-    "torch.cumulative_trapezoid(x)", "torch.gradient(x, dim=1)[0]",
+    "x.logsumexp(1)", "x.softmax(1)", "x.sum(1)", "x.nanmean()", "x.nanmean(1)",
+    "torch.trapezoid(x)", "torch.cumulative_trapezoid(x)", "torch.gradient(x, dim=1)[0]",
     "torch.cumulative_trapezoid(x, dx=2.0)", "torch.cov(x / C * C**0.5)",
     "torch.trapezoid(x, y / C)", "F.cosine_similarity(x, y, 1, 0)", "torch.corrcoef(x)",
 ]  # fmt: skip

@@ -121,8 +121,9 @@ def nanmean(
         )
     dtype = input.dtype if dtype is None else dtype
     numbers = sum(input.detach() == input.detach(), dim, keepdim)
-    # A sum of halves may be none that they hold.
-    total = nansum(input, dim, keepdim, dtype=_core.float32 if dtype in HALVES else dtype)
+    # The sum may be out of the dtype's range where the mean is not.
+    wide = _core.float32 if dtype in HALVES else _core.float64
+    total = nansum(input, dim, keepdim, dtype=wide)
     return into(out, (total / numbers).to(dtype))
 
 
