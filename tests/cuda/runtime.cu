@@ -60,6 +60,20 @@ void a_fault_is_told_by_who_waits() {
   say_error([&] { x.value(); });
 }
 
+// Who asks for memory is told each time, and what waits for its stream stays as it is.
+void blocks_in_use_at_a_fault() {
+  const Number x, out;
+  PinnedMemory& pinned = PinnedMemory::instance();
+  void* const block = pinned.allocate(sizeof(int));
+  const int64_t stream = enter_stream();
+  copy_to_device_later(x.at, block, sizeof(int));
+  launch<read_behind>({1, 1}, x.at, out.at);
+  pinned.release(block);
+  say_error([&] { check(cudaStreamSynchronize(stream_of(stream))); });
+  for (int k = 0; k < 3; ++k) say_error([&] { pinned.allocate(sizeof(int)); });
+  say_error([&] { pinned.empty_cache(); });
+}
+
 void copies_of_pinned_memory_are_late() {
   const Number x;
   PinnedMemory& pinned = PinnedMemory::instance();
@@ -268,6 +282,7 @@ const Case kCases[] = {CASE(a_kernel_asks_for_shared_memory),
                        CASE(an_event_orders_streams),
                        CASE(a_query_makes_progress),
                        CASE(a_fault_is_told_by_who_waits),
+                       CASE(blocks_in_use_at_a_fault),
                        CASE(copies_of_pinned_memory_are_late),
                        CASE(a_forked_process_may_not),
                        CASE(released_memory_serves_its_stream),

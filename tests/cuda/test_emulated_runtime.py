@@ -71,6 +71,11 @@ def said(tmp_path_factory):
             {"CUDA_LAUNCH_BLOCKING": "1"},
             [FAULT, LOST.replace(" in kernel put", ""), LOST, LOST.replace(" in kernel put", "")],
         ),
+        (
+            "blocks_in_use_at_a_fault",
+            {},
+            [FAULT, *[LOST.replace(" in kernel put", "")] * 4],
+        ),
         ("copies_of_pinned_memory_are_late", {}, ["pinned 6", "pageable 3"]),
         ("a_forked_process_may_not", {}, [FORKED, FORKED, "its parent 0"]),
         ("released_memory_serves_its_stream", CACHES, ["another stream's 0", "its own 1"]),
