@@ -38,7 +38,7 @@ from tiny_torch.functions.linalg import (
     vectors,
 )
 from tiny_torch.functions.nn import conv, dropout, pool, rectifiers, softmax
-from tiny_torch.functions.outdated import outdated
+from tiny_torch.functions.outdated import accept_old_order
 from tiny_torch.functions.public import FUNCTIONS, METHODS
 from tiny_torch.functions.random import draws, samples
 from tiny_torch.functions.reduce import histogram, moments, norms, numeric, scan, sums
@@ -130,7 +130,7 @@ def publish_function(
             flags |= 1 << i
             nullable |= may_be_none << i
     positional = sys.maxsize if many else code.co_argcount
-    plain, as_one = outdated(name, inner), inner is not function
+    plain, as_one = accept_old_order(name, inner), inner is not function
     if not second_names:
         refusals.PYTHON_FIRST.add(plain)
     places = flags, nullable, ints, tensors
@@ -154,10 +154,10 @@ def by_position(function: FunctionType) -> FunctionType:
 
 
 def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
-    return {name: publish_function(module, name, own(name, f)) for name, f in functions.items()}
+    return {n: publish_function(module, n, with_name(n, f)) for n, f in functions.items()}
 
 
-def own(name: str, function: Any, public: str | None = None) -> Any:
+def with_name(name: str, function: Any, public: str | None = None) -> Any:
     """The function; a copy where it is shown under another name than its own."""
     if not isinstance(function, FunctionType) or function.__name__ == name:
         return function
@@ -171,7 +171,7 @@ def attach(methods: dict[str, Any]) -> None:
         if made or getattr(method, "__module__", "") in PYTHON_MODULES:  # Python's errors tell it
             method.__qualname__ = f"Tensor.{name}"
         public = f"Tensor.{name}" if f"Tensor.{name}" in PYTHON else name
-        method = own(name, method, public)
+        method = with_name(name, method, public)
         setattr(Tensor, name, publish_function("tiny_torch", f"Tensor.{name}", method))
 
 

@@ -82,7 +82,7 @@ def warn(name: str, order: tuple[str, ...], function: FunctionType) -> None:
     )
 
 
-def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
+def accept_old_order(name: str, function: FunctionType) -> Callable[..., Any]:
     """The function, which takes its arguments in an old order, too."""
     orders = orders_of(name)
     if not orders:
@@ -119,6 +119,6 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
 
 
 def is_outdated(function: Any, arguments: tuple, keywords: dict) -> bool:
-    """Whether a call of what `outdated` answered has its arguments in an old order."""
+    """Whether a call of what `accept_old_order` answered has its arguments in an old order."""
     in_order = getattr(function, "in_order", None)
     return in_order is not None and in_order(arguments, keywords) is not None

@@ -2,6 +2,23 @@
 // that its kernels take, stand in core/tables/<family>.h; a missing entry is nullptr.
 #pragma once
 
+// The list of families. Those whose kernels are built for each instruction set of the CPU, and the
+// others. A device defines for each a constant, <family>_table.
+// clang-format off
+#define TT_FAMILIES_PER_ISA(X)                                                                    \
+  X(attention, AttentionTable) X(batch_norm, BatchNormTable) X(conv, ConvTable)                   \
+  X(creation, CreationTable) X(cross_entropy, CrossEntropyTable)                                  \
+  X(elementwise, ElementwiseTable) X(fold, FoldTable) X(layer_norm, LayerNormTable)               \
+  X(matmul, MatmulTable) X(optim, OptimTable) X(pool, PoolTable) X(recurrent, RecurrentTable)     \
+  X(reduce, ReduceTable) X(resample, ResampleTable) X(softmax, SoftmaxTable)
+#define TT_FAMILIES_ONCE(X)                                                                       \
+  X(arrange, ArrangeTable) X(cast, CastTable) X(ctc, CtcTable) X(embedding, EmbeddingTable)       \
+  X(gather, GatherTable) X(histogram, HistogramTable) X(join, JoinTable) X(losses, LossesTable)   \
+  X(masks, MasksTable) X(random, RandomTable) X(scan, ScanTable) X(search, SearchTable)           \
+  X(sort, SortTable) X(unique, UniqueTable) X(vectors, VectorsTable)
+// clang-format on
+#define TT_FAMILIES(X) TT_FAMILIES_PER_ISA(X) TT_FAMILIES_ONCE(X)
+
 namespace tt {
 
 struct Iter;
@@ -10,36 +27,9 @@ using Kernel = void (*)(const Iter&);
 struct Backend {
   const char* name = nullptr;
   const char* instruction_set = nullptr;
-  const struct ArrangeTable* arrange = nullptr;
-  const struct AttentionTable* attention = nullptr;
-  const struct BatchNormTable* batch_norm = nullptr;
-  const struct CastTable* cast = nullptr;
-  const struct ConvTable* conv = nullptr;
-  const struct CreationTable* creation = nullptr;
-  const struct CrossEntropyTable* cross_entropy = nullptr;
-  const struct CtcTable* ctc = nullptr;
-  const struct ElementwiseTable* elementwise = nullptr;
-  const struct EmbeddingTable* embedding = nullptr;
-  const struct FoldTable* fold = nullptr;
-  const struct GatherTable* gather = nullptr;
-  const struct HistogramTable* histogram = nullptr;
-  const struct JoinTable* join = nullptr;
-  const struct LayerNormTable* layer_norm = nullptr;
-  const struct LossesTable* losses = nullptr;
-  const struct MasksTable* masks = nullptr;
-  const struct MatmulTable* matmul = nullptr;
-  const struct OptimTable* optim = nullptr;
-  const struct PoolTable* pool = nullptr;
-  const struct RandomTable* random = nullptr;
-  const struct RecurrentTable* recurrent = nullptr;
-  const struct ReduceTable* reduce = nullptr;
-  const struct ResampleTable* resample = nullptr;
-  const struct ScanTable* scan = nullptr;
-  const struct SearchTable* search = nullptr;
-  const struct SoftmaxTable* softmax = nullptr;
-  const struct SortTable* sort = nullptr;
-  const struct UniqueTable* unique = nullptr;
-  const struct VectorsTable* vectors = nullptr;
+#define TT_FIELD(family, Table) const struct Table* family = nullptr;
+  TT_FAMILIES(TT_FIELD)
+#undef TT_FIELD
 };
 
 // The CPU's, for the instruction set that cpuid or TINY_TORCH_ISA names.

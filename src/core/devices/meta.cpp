@@ -45,64 +45,58 @@ void silence(ConvPairs& pairs) {
   silence(pairs.interleave);
 }
 
-void silence(const ForeachTable*&) {}  // which has its own copy
-
-// A copy of the CPU's table without its kernels. `fields` are all of its fields: a structured
-// binding that names too few of them does not compile.
-#define TT_SILENT(Table, from, ...)                         \
+// A copy of a table without its kernels, in its place. After it stand names for all of its fields:
+// a structured binding that names too few of them does not compile.
+#define TT_SILENCE(from, ...)                               \
   [&] {                                                     \
-    static Table table = *(from);                           \
+    static auto table = *from;                              \
     auto& [__VA_ARGS__] = table;                            \
     const auto all = [](auto&... f) { (silence(f), ...); }; \
     all(__VA_ARGS__);                                       \
+    from = &table;                                          \
     return &table;                                          \
   }()
 
+void silence(const ForeachTable*& foreach) { TT_SILENCE(foreach, a, b, c, d); }
+
 const Backend& meta_backend() {
   static const Backend backend = [] {
-    const Backend& cpu = cpu_backend();
-    Backend meta = cpu;
+    Backend meta = cpu_backend();
     meta.name = "meta";
-    auto* const arrange = TT_SILENT(ArrangeTable, cpu.arrange, a, b, c, d);
+    auto* const arrange = TT_SILENCE(meta.arrange, a, b, c, d);
     refuse(arrange->total_count);
-    meta.arrange = arrange;
-    meta.attention = TT_SILENT(AttentionTable, cpu.attention, a, b);
-    meta.batch_norm = TT_SILENT(BatchNormTable, cpu.batch_norm, a, b, c, d);
-    meta.cast = TT_SILENT(CastTable, cpu.cast, a);
-    meta.conv = TT_SILENT(ConvTable, cpu.conv, a, b, c, d, e, f, g);
-    meta.creation = TT_SILENT(CreationTable, cpu.creation, a, b, c, d);
-    meta.cross_entropy = TT_SILENT(CrossEntropyTable, cpu.cross_entropy, a, b, c, d, e, f);
-    meta.ctc = TT_SILENT(CtcTable, cpu.ctc, a, b, c);
-    meta.elementwise = TT_SILENT(ElementwiseTable, cpu.elementwise, a, b, c, d, e, f);
-    meta.embedding = TT_SILENT(EmbeddingTable, cpu.embedding, a, b, c);
-    meta.fold = TT_SILENT(FoldTable, cpu.fold, a, b);
-    meta.gather = TT_SILENT(GatherTable, cpu.gather, a, b, c, d);
-    meta.histogram = TT_SILENT(HistogramTable, cpu.histogram, a, b);
-    meta.join = TT_SILENT(JoinTable, cpu.join, a);
-    meta.layer_norm = TT_SILENT(LayerNormTable, cpu.layer_norm, a, b);
-    meta.losses = TT_SILENT(LossesTable, cpu.losses, a, b);
-    auto* const masks = TT_SILENT(MasksTable, cpu.masks, a, b, c, d);
+    TT_SILENCE(meta.attention, a, b);
+    TT_SILENCE(meta.batch_norm, a, b, c, d);
+    TT_SILENCE(meta.cast, a);
+    TT_SILENCE(meta.conv, a, b, c, d, e, f, g);
+    TT_SILENCE(meta.creation, a, b, c, d);
+    TT_SILENCE(meta.cross_entropy, a, b, c, d, e, f);
+    TT_SILENCE(meta.ctc, a, b, c);
+    TT_SILENCE(meta.elementwise, a, b, c, d, e, f);
+    TT_SILENCE(meta.embedding, a, b, c);
+    TT_SILENCE(meta.fold, a, b);
+    TT_SILENCE(meta.gather, a, b, c, d);
+    TT_SILENCE(meta.histogram, a, b);
+    TT_SILENCE(meta.join, a);
+    TT_SILENCE(meta.layer_norm, a, b);
+    TT_SILENCE(meta.losses, a, b);
+    auto* const masks = TT_SILENCE(meta.masks, a, b, c, d);
     refuse(masks->mask_count);
-    meta.masks = masks;
-    meta.matmul = TT_SILENT(MatmulTable, cpu.matmul, a, b);
-    meta.pool = TT_SILENT(PoolTable, cpu.pool, a, b, c);
-    meta.random = TT_SILENT(RandomTable, cpu.random, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p,
-                            q, r, s, t);
-    meta.recurrent = TT_SILENT(RecurrentTable, cpu.recurrent, a, b);
-    meta.reduce = TT_SILENT(ReduceTable, cpu.reduce, a, b, c, d, e);
-    meta.resample = TT_SILENT(ResampleTable, cpu.resample, a);
-    meta.scan = TT_SILENT(ScanTable, cpu.scan, a, b, c, d, e, f);
-    meta.search = TT_SILENT(SearchTable, cpu.search, a, b);
-    meta.softmax = TT_SILENT(SoftmaxTable, cpu.softmax, a, b);
-    meta.sort = TT_SILENT(SortTable, cpu.sort, a, b, c, d, e);
-    auto* const unique = TT_SILENT(UniqueTable, cpu.unique, a, b);
+    TT_SILENCE(meta.matmul, a, b);
+    TT_SILENCE(meta.pool, a, b, c);
+    TT_SILENCE(meta.random, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
+    TT_SILENCE(meta.recurrent, a, b);
+    TT_SILENCE(meta.reduce, a, b, c, d, e);
+    TT_SILENCE(meta.resample, a);
+    TT_SILENCE(meta.scan, a, b, c, d, e, f);
+    TT_SILENCE(meta.search, a, b);
+    TT_SILENCE(meta.softmax, a, b);
+    TT_SILENCE(meta.sort, a, b, c, d, e);
+    auto* const unique = TT_SILENCE(meta.unique, a, b);
     refuse(unique->unique);
     refuse(unique->unique_rows);
-    meta.unique = unique;
-    meta.vectors = TT_SILENT(VectorsTable, cpu.vectors, a);
-    auto* const optim = TT_SILENT(OptimTable, cpu.optim, a, b, c, d, e, f, g, h, i, j, k);
-    optim->foreach = TT_SILENT(ForeachTable, cpu.optim->foreach, a, b, c, d);
-    meta.optim = optim;
+    TT_SILENCE(meta.vectors, a);
+    TT_SILENCE(meta.optim, a, b, c, d, e, f, g, h, i, j, k);
     return meta;
   }();
   return backend;

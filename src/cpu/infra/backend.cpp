@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <type_traits>
 
 #include "core/devices/override.h"
 #include "core/devices/tables.h"
@@ -15,19 +14,8 @@ namespace tt {
 
 namespace cpu {
 
-// The families, by where their kernels are built: once for each instruction set, or once. Each
-// exports a constant table, <family>_table.
-// clang-format off
-#define TT_BUILT_PER_ISA(X)                                                               \
-  X(attention) X(batch_norm) X(conv) X(creation) X(cross_entropy) X(elementwise) X(fold)  \
-  X(layer_norm) X(matmul) X(optim) X(pool) X(recurrent) X(reduce) X(resample) X(softmax)
-#define TT_BUILT_ONCE(X)                                                                  \
-  X(arrange) X(cast) X(ctc) X(embedding) X(gather) X(histogram) X(join) X(losses)         \
-  X(masks) X(random) X(scan) X(search) X(sort) X(unique) X(vectors)
-// clang-format on
-
-#define TT_DECLARE(family) extern std::remove_pointer_t<decltype(Backend::family)> family##_table;
-TT_BUILT_ONCE(TT_DECLARE)
+#define TT_DECLARE(family, Table) extern const Table family##_table;
+TT_FAMILIES_ONCE(TT_DECLARE)
 // Parts of families that are built once although the rest is not.
 extern const ConvTable conv_naive_table;
 extern const ElementwiseTable elementwise_common_table;
@@ -90,11 +78,10 @@ struct Isa {
 
 }  // namespace
 
-#define TT_OWN(family) \
-  backend.family = &(own<std::remove_const_t<decltype(family##_table)>> = family##_table);
+#define TT_OWN(family, Table) backend.family = &(own<Table> = family##_table);
 #define TT_ISA(isa, is_supported)                                                      \
   namespace isa {                                                                      \
-  TT_BUILT_PER_ISA(TT_DECLARE)                                                         \
+  TT_FAMILIES_PER_ISA(TT_DECLARE)                                                      \
   extern const ConvTable conv_weight_table;                                            \
   extern const ElementwiseTable elementwise_unary_table;                               \
   extern const MatmulTable matmul_half_table;                                          \
@@ -104,7 +91,7 @@ struct Isa {
   extern const BoxMullerTable box_muller_table;                                        \
   static const Isa kIsa = {#isa, [] { return is_supported != 0; },                     \
                            [](Backend& backend) {                                      \
-                             TT_BUILT_PER_ISA(TT_OWN)                                  \
+                             TT_FAMILIES_PER_ISA(TT_OWN)                               \
                              complete(own<ConvTable>, conv_weight_table);              \
                              complete(own<ElementwiseTable>, elementwise_unary_table); \
                              complete(own<MatmulTable>, matmul_half_table);            \
@@ -188,9 +175,9 @@ bool holds(const Table& table, void (*kernel)()) {
 
 bool is_built_once(const std::string& family, void (*kernel)()) {
   using namespace cpu;
-#define TT_IS(name) \
+#define TT_IS(name, Table) \
   if (family == #name) return true;
-  TT_BUILT_ONCE(TT_IS)
+  TT_FAMILIES_ONCE(TT_IS)
 #undef TT_IS
   return holds(conv_naive_table, kernel) || holds(elementwise_common_table, kernel) ||
          holds(matmul_integers_table, kernel) || holds(reduce_integers_table, kernel);
@@ -203,7 +190,7 @@ const Backend& cpu_backend() {
     backend.name = "cpu";
     backend.instruction_set = chosen().name;
     chosen().fill(backend);
-    TT_BUILT_ONCE(TT_OWN)
+    TT_FAMILIES_ONCE(TT_OWN)
     complete(own<ConvTable>, conv_naive_table);
     complete(own<ElementwiseTable>, elementwise_common_table);
     complete(own<MatmulTable>, matmul_integers_table);

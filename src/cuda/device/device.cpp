@@ -19,7 +19,6 @@
 #include "cuda/device/streams.h"
 #include "cuda/infra/blocking.h"
 #include "cuda/infra/tables.h"
-#include "cuda/reduce/reduce.h"
 
 namespace tt::cuda {
 
@@ -38,41 +37,13 @@ const char* device_name() {
 #endif
 
 const Backend& backend() {
-  static const ElementwiseTable elementwise = elementwise_table();
   static const Backend all = [] {
     Backend tables;
     tables.name = device_name();
     tables.instruction_set = kInstructionSet;
-    tables.elementwise = &elementwise;
-    tables.reduce = &reductions();
-    tables.arrange = &arrange_table;
-    tables.attention = &attention_table;
-    tables.batch_norm = &batch_norm_table;
-    tables.cast = &cast_table;
-    tables.conv = &conv_table;
-    tables.creation = &creation_table;
-    tables.cross_entropy = &cross_entropy_table;
-    tables.ctc = &ctc_table;
-    tables.embedding = &embedding_table;
-    tables.fold = &fold_table;
-    tables.gather = &gather_table;
-    tables.histogram = &histogram_table;
-    tables.join = &join_table;
-    tables.layer_norm = &layer_norm_table;
-    tables.losses = &losses_table;
-    tables.masks = &masks_table;
-    tables.matmul = &matmul_table;
-    tables.optim = &optim_table;
-    tables.pool = &pool_table;
-    tables.random = &random_table;
-    tables.recurrent = &recurrent_table;
-    tables.resample = &resample_table;
-    tables.scan = &scan_table;
-    tables.search = &search_table;
-    tables.softmax = &softmax_table;
-    tables.sort = &sort_table;
-    tables.unique = &unique_table;
-    tables.vectors = &vectors_table;
+#define TT_HAVE(family, Table) tables.family = &family##_table;
+    TT_FAMILIES(TT_HAVE)
+#undef TT_HAVE
     return tables;
   }();
   return all;
@@ -301,11 +272,6 @@ const Device* make(const Device&) {
 }
 
 }  // namespace
-
-const ReduceTable& reductions() {
-  static const ReduceTable table = reduce_table();
-  return table;
-}
 
 void* allocate_scratch(size_t bytes) { return Allocator::instance().allocate(bytes); }
 void release_scratch(void* block, size_t) { Allocator::instance().release(block); }

@@ -4,11 +4,11 @@
 
 namespace tt::cuda {
 
-ElementwiseTable elementwise_table() {
+const ElementwiseTable elementwise_table = [] {
   ElementwiseTable all{};
   fill_unary(all);
   fill_of_more(all);
   return all;
-}
+}();
 
 }  // namespace tt::cuda

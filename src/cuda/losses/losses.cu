@@ -6,7 +6,6 @@
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
-#include "cuda/reduce/reduce.h"
 
 namespace tt::cuda {
 namespace {
@@ -27,7 +26,7 @@ void total_as(const TotalArgs& a) {
   }
   a.kernel(iter);
   const Reduce op = a.mean ? Reduce::mean : Reduce::sum;
-  reductions().kernels[static_cast<int>(op)][static_cast<int>(a.dtype)](
+  reduce_table.kernels[static_cast<int>(op)][static_cast<int>(a.dtype)](
       {data, a.dtype, a.dtype, a.out, {}, {}, {a.numel}, {sizeof(T)}});
 }
 void total(const TotalArgs& a) {

@@ -77,7 +77,9 @@ void gamma_density(const NDArray& out, const NDArray& alpha, const NDArray& x) {
   compute<GammaDensity>("gammainc", out, alpha, x);
 }
 
-RandomTable computed() {
+}  // namespace
+
+const RandomTable random_table = [] {
   RandomTable table{};
   fill_samplers(table);
   table.standard_gamma_grad = standard_gamma_grad;
@@ -85,10 +87,6 @@ RandomTable computed() {
   table.gammainc = gammainc;
   table.gamma_density = gamma_density;
   return table;
-}
-
-}  // namespace
-
-const RandomTable random_table = computed();
+}();
 
 }  // namespace tt::cuda

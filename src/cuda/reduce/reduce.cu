@@ -81,13 +81,13 @@ void fill(ReduceKernel (&entries)[kDTypes]) {
 
 }  // namespace
 
-ReduceTable reduce_table() {
+const ReduceTable reduce_table = [] {
   ReduceTable all{};
   int op = 0;
 #define REDUCE(name, result, set, ...) fill<name##_op, set, Result::result>(all.kernels[op++]);
 #include "core/ops.def"
   fill_extremes(all);
   return all;
-}
+}();
 
 }  // namespace tt::cuda

@@ -70,10 +70,10 @@ class CrossEntropy(Op):
             loss = -(weighted * target).sum(dim)
             return loss.mean() if reduction == MEAN else loss.sum() if reduction == SUM else loss
         counted, _, factor = parts(target, weight, ignore_index, x.dtype)
-        loss = (1 - smoothing) * picked(log_p, target, weight, dim, ignore_index)
+        loss = (1 - smoothing) * nll_of_rows(log_p, target, weight, dim, ignore_index)
         if smoothing:
             loss = loss - smoothing / classes * weighted.sum(dim) * counted
-        return reduced_by_weight(loss, factor, reduction)
+        return reduce_by_weight(loss, factor, reduction)
 
     @staticmethod
     def node_name(saved, node):
@@ -109,8 +109,8 @@ class NllLoss(Op):
     @staticmethod
     def composite(log_p, target, weight, dim, reduction, ignore_index):
         factor = parts(target, weight, ignore_index, log_p.dtype)[2]
-        return reduced_by_weight(
-            picked(log_p, target, weight, dim, ignore_index), factor, reduction
+        return reduce_by_weight(
+            nll_of_rows(log_p, target, weight, dim, ignore_index), factor, reduction
         )
 
     @staticmethod
@@ -150,13 +150,13 @@ def parts(target, weight, ignore_index, dtype):
     return counted, places, factor if weight is None else factor * weight[places]
 
 
-def picked(log_p, target, weight, dim, ignore_index):
+def nll_of_rows(log_p, target, weight, dim, ignore_index):
     counted, places, factor = parts(target, weight, ignore_index, log_p.dtype)
     chosen = log_p.gather(dim, places.unsqueeze(dim)).squeeze(dim)
     return (-chosen * factor).masked_fill(~counted, 0)
 
 
-def reduced_by_weight(loss, factor, reduction):
+def reduce_by_weight(loss, factor, reduction):
     if reduction == NONE:
         return loss
     return loss.sum() / factor.sum() if reduction == MEAN else loss.sum()
