@@ -1,7 +1,7 @@
 // The steps of the optimisers, and what else is done to each element of a list of arrays: over
 // Place, which reads and writes V, a vector of elements T or one element.
 //
-// The naive versions, which explain the algorithms, are the `_update` methods in tiny_torch/optim/.
+// The naive versions, which explain the algorithms, are the `_change` methods in tiny_torch/optim/.
 // Every expression here repeats theirs operation by operation, and so do the places where a double
 // is rounded to the element type: both ways give the same bits.
 //

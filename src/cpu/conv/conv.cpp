@@ -1,4 +1,5 @@
-// Convolutions of float32 and float64, compiled per instruction set with contraction to FMA.
+// Convolutions of float32 and float64, compiled per instruction set with contraction to FMA. Which
+// of the family's kernels a call takes, core/api/spatial/conv.cpp decides (compute_sum).
 //
 // y, and the gradient of x, are matrix products with a matrix of patches that is never stored: its
 // panels are gathered from the source (window.h, columns.h) and met by panels of weights

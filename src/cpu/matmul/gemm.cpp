@@ -1,9 +1,9 @@
 // float32 and float64 matrix products, compiled per instruction set with contraction to FMA.
 //
 // Reading order: `naive`, the definition; `block_product`, the fast form of it; `vector_product`
-// for a C of a single row or column; then how the work is cut into tasks. Not here: panels and the
-// register tile (gemm_tile.h), the sums of vector products (gemm_vector.h), integers
-// (gemm_int.cpp).
+// for a C of a single row or column; then how the work is cut into tasks. The blocks are told
+// from the start in docs/kernels.md. Not here: panels (gemm_block.h), the register tile
+// (gemm_tile.h), the sums of vector products (gemm_vector.h), integers (gemm_int.cpp).
 #include "core/tables/matmul.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/infra/tasks.h"
