@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/method.h"
 #include "autograd/record.h"
 #include "core/memory/extent.h"
 #include "core/result.h"
@@ -52,26 +53,57 @@ void explain_types(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
   Py_XDECREF(trace);
 }
 
-// op.forward(*arguments), with out=, if given: (result, saved). `first`, where not null, is an
-// array that comes before the arguments.
-PyObject* forward_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count,
-                     PyObject* out = nullptr, PyObject* first = nullptr) {
-  static PyObject* const name = PyUnicode_InternFromString("forward");
-  static PyObject* const keywords = Py_BuildValue("(s)", "out");
-  const Py_ssize_t lead = first ? 1 : 0, places = lead + count;
-  Arguments values(places + 1);
-  if (first) values.data()[0] = first;
-  for (Py_ssize_t i = 0; i < count; ++i) values.data()[lead + i] = array_or_itself(arguments[i]);
-  values.data()[places] = out;
-  const Owned forward(PyObject_GetAttr(op, name));
-  if (!forward) return nullptr;
-  Owned pair(PyObject_Vectorcall(forward, values.data(), places | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                 out ? keywords : nullptr));
-  if (!pair) explain_types(op, arguments, count);
-  if (pair && !(PyTuple_Check(pair) && PyTuple_GET_SIZE(pair.get()) == 2))
-    return PyErr_Format(PyExc_TypeError, "%R: forward answers (result, saved)", op);
-  return pair.release();
-}
+// A call of op.forward(*arguments), with out=, if given. `first`, where not null, is an array that
+// comes before the arguments. What a Method saves is put together where it is asked for.
+class Forward {
+ public:
+  Forward(PyObject* op, PyObject* const* arguments, Py_ssize_t count, PyObject* out = nullptr,
+          PyObject* first = nullptr)
+      : count_(count + (first ? 1 : 0)), values_(count_ + 1) {
+    static PyObject* const name = PyUnicode_InternFromString("forward");
+    static PyObject* const keywords = Py_BuildValue("(s)", "out");
+    constexpr size_t kOffset = PY_VECTORCALL_ARGUMENTS_OFFSET;
+    PyObject** const values = values_.data();
+    if (first) values[0] = first;
+    for (Py_ssize_t i = 0; i < count; ++i)
+      values[count_ - count + i] = array_or_itself(arguments[i]);
+    values[count_] = out;
+    Owned forward(PyObject_GetAttr(op, name));
+    if (!forward) return;
+    if (is_method(forward)) {
+      for (; held_ < count_; ++held_) Py_INCREF(values[held_]);  // it may let other threads run
+      method_ = forward.release();
+      result_ = call_method(method_, values, count_, out);
+    } else if (const Owned pair(PyObject_Vectorcall(forward, values, count_ | kOffset,
+                                                    out ? keywords : nullptr));
+               pair && (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair.get()) != 2)) {
+      PyErr_Format(PyExc_TypeError, "%R: forward answers (result, saved)", op);
+    } else if (pair) {
+      result_ = Py_NewRef(PyTuple_GET_ITEM(pair.get(), 0));
+      saved_ = Py_NewRef(PyTuple_GET_ITEM(pair.get(), 1));
+    }
+    if (!result_) explain_types(op, arguments, count);
+  }
+  Forward(const Forward&) = delete;
+  ~Forward() {
+    for (PyObject* const object : {result_, saved_, method_}) Py_XDECREF(object);
+    while (held_ > 0) Py_DECREF(values_.data()[--held_]);
+  }
+
+  // Borrowed; null with a Python error.
+  PyObject* result() const { return result_; }
+  PyObject* saved() {
+    return saved_ ? saved_ : saved_ = saved_by_method(method_, values_.data(), count_, result_);
+  }
+  // The two; a new reference.
+  PyObject* pair() { return result_ && saved() ? PyTuple_Pack(2, result_, saved_) : nullptr; }
+
+ private:
+  const Py_ssize_t count_;
+  Arguments values_;
+  Py_ssize_t held_ = 0;
+  PyObject *result_ = nullptr, *saved_ = nullptr, *method_ = nullptr;
+};
 
 // Per input with an edge (shape, dtype) if the result has others, else None; None alone if that
 // holds for all.
@@ -198,10 +230,9 @@ PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
     if (elsewhere || watched || others & ~kSeen)
       return applied_in_modes(op, arguments, count, arity, as_view);
   }
-  const Owned pair(forward_of(op, arguments, count));
-  if (!pair) return nullptr;
-  PyObject *const result = PyTuple_GET_ITEM(pair.get(), 0),
-                  *saved = PyTuple_GET_ITEM(pair.get(), 1);
+  Forward forward(op, arguments, count);
+  PyObject* const result = forward.result();
+  if (!result) return nullptr;
   PyObject* const shown = as_view ? arguments[0] : nullptr;
   if (!may_record(arguments, count)) return tensors_of(result, nullptr, shown);
   if (arity < 0) arity = arity_of(op);
@@ -209,6 +240,8 @@ PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
   const Owned edges(edges_among(op, arguments, std::min(arity, count)));
   if (!edges) return nullptr;
   if (edges == Py_None) return tensors_of(result, nullptr, shown);
+  PyObject* const saved = forward.saved();
+  if (!saved) return nullptr;
   const Owned node(node_of(op, arguments, count, edges, result, saved));
   return node ? tensors_of(result, node, shown) : nullptr;
 }
@@ -252,17 +285,18 @@ PyObject* register_apply(PyObject*, PyObject* function) {
 }
 
 // ----------------------------------------------------------------- results written where one says
-// forward_of as a row of this thread's record, if it has one; in place of `x`, where not null.
+// (result, saved) of forward, a row of this thread's record, if it has one; in place of `x`, where
+// not null.
 PyObject* written(PyObject* op, PyObject* const* arguments, Py_ssize_t count, PyObject* out,
                   PyObject* x = nullptr) {
   PyObject* const first = x ? tensor_of(x).array : nullptr;
-  if (!(thread_modes() & kRecorded)) return forward_of(op, arguments, count, out, first);
+  if (!(thread_modes() & kRecorded)) return Forward(op, arguments, count, out, first).pair();
   const Py_ssize_t lead = x ? 1 : 0;
   Arguments all(lead + count);
   all.data()[0] = x;
   std::copy_n(arguments, count, all.data() + lead);
   Recorded row(op, all.data(), lead + count, x ? Form::kInPlace : Form::kOut);
-  PyObject* const pair = forward_of(op, arguments, count, out, first);
+  PyObject* const pair = Forward(op, arguments, count, out, first).pair();
   if (pair) row.answer(PyTuple_GET_ITEM(pair, 0));
   return pair;
 }

@@ -61,6 +61,7 @@ void listen_to_writes();  // kept.cpp, which copies before a write
 
 // Each adds its part to the extension module; throws PythonError.
 void add_apply(PyObject* module);
+void add_method(PyObject* module);
 void add_graph(PyObject* module);
 void add_record(PyObject* module);
 void add_scope(PyObject* module);

@@ -125,6 +125,7 @@ PYBIND11_MODULE(_core, module) {
   gil_hooks.interrupted = py::interrupted;
   py::add_dtypes(module.ptr());
   py::add_apply(module.ptr());
+  py::add_method(module.ptr());
   py::add_array_type(module.ptr());
   py::add_arguments(module.ptr());
   py::add_size(module.ptr());

@@ -32,6 +32,13 @@ def python_names(path: Path) -> set[str]:
             names.add(node.name)
         if isinstance(node, ast.ClassDef):
             names |= {f"{node.name}.{f.name}" for f in node.body if isinstance(f, ast.FunctionDef)}
+            names |= {
+                f"{node.name}.{target.id}"
+                for part in node.body
+                if isinstance(part, ast.Assign)
+                for target in part.targets
+                if isinstance(target, ast.Name)
+            }
     return names
 
 

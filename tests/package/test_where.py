@@ -13,7 +13,7 @@ from tiny_torch.tools import where as _where
 WAYS = {
     "exp": [
         ("torch.exp", "def function"), ("Exp", "lambda grad, y: grad *"),
-        ("forward", "def forward"), ("record", "UNARY(exp, "), ("formula", "exp(Vec<float>"),
+        ("record", "UNARY(exp, "), ("formula", "exp(Vec<float>"),
         ("cpu", "core/elementwise_fill.h"), ("ref", '"exp": ('), ("backward", "def backward"),
         ("test", 'record("exp"'),
     ],

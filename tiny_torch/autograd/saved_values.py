@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.tensor import wrap
 
@@ -41,7 +42,9 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, Any]]:
     op: Any = node.op
     if not isinstance(node.op, type) or op.forward is None:  # a user's Function has `saved_tensors`
         return
-    takes = list(inspect.signature(op.forward).parameters)
+    takes: tuple[str, ...] = ("x", "y", "z")
+    if not isinstance(op.forward, _core.Method):
+        takes = tuple(inspect.signature(op.forward).parameters)
     said = op.words(node) if callable(op.words) else op.words
     words = {**WORDS, **dict(pair.split(":") for pair in said.split())}
     count = len(node.edges)

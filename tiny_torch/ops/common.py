@@ -11,6 +11,10 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
 from tiny_torch.tensor import Tensor
 
+# Method(name, saves=(), operate=None): a forward that is this method of arrays, called by C++ where
+# no Python function is needed. With what `saves` names it answers (x.name(*rest, out), saved), or,
+# without `out`, operate(x, y), which takes a number first, too.
+Method = _core.Method
 OPERANDS = (float, int, Tensor, np.number, np.bool_)
 
 
@@ -73,10 +77,7 @@ def by_operator(name: str, what: str, operate) -> Any:
 
     class ByOperator(Op):
         arity = 2
-
-        @staticmethod
-        def forward(x, y, out=None):
-            return (operate(x, y) if out is None else getattr(x, name)(y, out)), ()
+        forward = Method(name, (), operate)
 
     return with_name(ByOperator, name, what, left=True)
 
@@ -87,10 +88,7 @@ def without_gradient(
     class WithoutGradient(Op):
         arity = inputs
         unrecorded = forms
-
-        @staticmethod
-        def forward(x, *rest, out=None):
-            return getattr(x, name)(*rest, out), ()
+        forward = Method(name)
 
     return with_name(WithoutGradient, name, what, **options)
 

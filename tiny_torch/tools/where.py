@@ -190,6 +190,8 @@ def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:
             yield from [("", place(formula)) for formula in held(getattr(op, part))]
             known = getattr(plain(getattr(op, part)), "__globals__", {})
             told = [value for n in dir(op) if isinstance(value := getattr(op, n), str)]
+            if isinstance(getattr(op, part), _core.Method):
+                told.append(getattr(op, part).name)
             for entry in [*names(getattr(op, part)), *told] if part != "composite" else ():
                 ours = getattr(_core, entry, None)
                 if known.get(entry, ours) is not ours:  # Python's own, by the same name

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from tiny_torch import _core
@@ -14,6 +15,7 @@ from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import (
     Binary,
     Elementwise,
+    Method,
     Ternary,
     by_number,
     over,
@@ -26,10 +28,7 @@ from tiny_torch.tensor import Tensor, wrap
 class Add(Binary):
     cost = "sum"
     batching = "inplace arithmetic"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return (x + y if out is None else x.add(y, out)), ()
+    forward = Method("add", (), operator.add)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -39,10 +38,7 @@ class Add(Binary):
 class Sub(Binary):
     cost = "difference"
     batching = "inplace arithmetic"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return (x - y if out is None else x.sub(y, out)), ()
+    forward = Method("sub", (), operator.sub)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -57,10 +53,7 @@ class Mul(Binary):
     once = True
     cost = "multiplication"
     batching = "inplace arithmetic"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return (x * y if out is None else x.mul(y, out)), (x, y)
+    forward = Method("mul", saves, operator.mul)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
@@ -83,10 +76,7 @@ class Div(Binary):
     used_by = ((1,), (0, 1))
     once = True
     batching = "inplace arithmetic"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return (x / y if out is None else x.div(y, out)), (x, y)
+    forward = Method("div", saves, operator.truediv)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -173,9 +163,7 @@ class Pow(Binary):
 
 @public("floor_divide", "The floor of input / other.", left=True)
 class FloorDivide(Binary):
-    @staticmethod
-    def forward(x, y, out=None):
-        return (x // y if out is None else x.floor_divide(y, out)), ()
+    forward = Method("floor_divide", (), operator.floordiv)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -192,10 +180,7 @@ class DivFloor(FloorDivide):
     used_by = Div.used_by
     once = Div.once
     aten = "div"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return FloorDivide.forward(x, y, out)[0], (x, y)
+    forward = Method("floor_divide", saves, operator.floordiv)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -205,9 +190,7 @@ class DivFloor(FloorDivide):
 class DivTrunc(DivFloor):
     """div(rounding_mode="trunc"): the quotient rounded towards 0."""
 
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.trunc_divide(y, out), (x, y)
+    forward = Method("trunc_divide", (0, 1))
 
 
 @public("remainder", "Python's input % other: other's sign.", left=True)
@@ -215,10 +198,7 @@ class Remainder(Binary):
     saves = (0, 1)
     used_by = ((1,), (1,))
     node_name = by_number("Remainder", 0, 1)
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return (x % y if out is None else x.remainder(y, out)), (x, y)
+    forward = Method("remainder", saves, operator.mod)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -231,10 +211,7 @@ class Fmod(Binary):
     saves = (0, 1)
     used_by = ((1,), (1,))
     node_name = by_number("Fmod", 0, 1)
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.fmod(y, out), (x, y)
+    forward = Method("fmod", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -246,11 +223,7 @@ class Fmod(Binary):
 class Hypot(Binary):
     saves = (0, 1, ~0)
     used_by = ((0,), (1,), (0, 1))
-
-    @staticmethod
-    def forward(x, y, out=None):
-        result = x.hypot(y, out)
-        return result, (x, y, result)
+    forward = Method("hypot", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -265,10 +238,7 @@ class Hypot(Binary):
 class Atan2(Binary):
     saves = (0, 1)
     autocast = "widest on cuda"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.atan2(y, out), (x, y)
+    forward = Method("atan2", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -284,11 +254,8 @@ class Lerp(Ternary):
     saves = (0, 1, 2)
     used_by = ((2,), (2,), (0, 1))
     node_name = by_number("Lerp", 0, 2)
-    words = "y:end"
-
-    @staticmethod
-    def forward(x, y, weight, out=None):
-        return x.lerp(y, weight, out), (x, y, weight)
+    words = "y:end z:weight"
+    forward = Method("lerp", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -307,10 +274,7 @@ class Addcmul(Ternary):
     used_by = ((2,), (1,))
     words = "y:tensor1 z:tensor2"
     autocast = "widest on cuda"
-
-    @staticmethod
-    def forward(x, y, z, out=None):
-        return x.addcmul(y, z, out), (y, z)
+    forward = Method("addcmul", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -325,10 +289,7 @@ class Addcdiv(Ternary):
     used_by = ((2,), (1, 2))
     words = "y:tensor1 z:tensor2"
     autocast = "widest on cuda"
-
-    @staticmethod
-    def forward(x, y, z, out=None):
-        return x.addcdiv(y, z, out), (y, z)
+    forward = Method("addcdiv", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -342,10 +303,8 @@ class Addcdiv(Ternary):
 
 class Where(Ternary):
     saves = (0,)
-
-    @staticmethod
-    def forward(condition, x, y, out=None):
-        return condition.where(x, y, out), (condition,)
+    words = "x:condition"
+    forward = Method("where", saves)
 
     @staticmethod
     def backward(saved, grad, needs):

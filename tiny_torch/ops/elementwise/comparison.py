@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 
 from tiny_torch.autograd.graph import run
-from tiny_torch.ops.common import Binary, by_operator, public, without_gradient
+from tiny_torch.ops.common import Binary, Method, by_operator, public, without_gradient
 from tiny_torch.ops.elementwise.arithmetic import Where
 
 
@@ -29,19 +29,13 @@ class Extreme(Binary):
 @public("maximum", "The larger of two elements; NaN if either is.", numbers=False, in_place=False)
 class Maximum(Extreme):
     loses = operator.lt
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.maximum(y, out), (x, y)
+    forward = Method("maximum", (0, 1))
 
 
 @public("minimum", "The smaller of two elements; NaN if either is.", numbers=False, in_place=False)
 class Minimum(Extreme):
     loses = operator.gt
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.minimum(y, out), (x, y)
+    forward = Method("minimum", (0, 1))
 
 
 Eq = without_gradient("eq", "Whether elements are equal.")

@@ -10,7 +10,14 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import run
 from tiny_torch.base.dtypes import FLOATS
-from tiny_torch.ops.common import Binary, Elementwise, public, without_gradient, zero_gradient
+from tiny_torch.ops.common import (
+    Binary,
+    Elementwise,
+    Method,
+    public,
+    without_gradient,
+    zero_gradient,
+)
 from tiny_torch.ops.elementwise.arithmetic import Where, result_type
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.unary import of_input
@@ -34,9 +41,7 @@ of_input(
 
 @public("frac", "Each element without its integer part.")
 class Frac(Elementwise):
-    @staticmethod
-    def forward(x, out=None):
-        return x.frac(out), ()
+    forward = Method("frac")
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -49,11 +54,7 @@ class Copysign(Binary):
 
     saves = (0, ~0)
     used_by = ((0,), (0,))
-
-    @staticmethod
-    def forward(x, y, out=None):
-        result = x.copysign(y, out)
-        return result, (x, result)
+    forward = Method("copysign", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -83,10 +84,7 @@ class ExtremeNumber(Binary):
 )
 class Fmax(ExtremeNumber):
     wins = operator.ge
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.fmax(y, out), (x, y)
+    forward = Method("fmax", (0, 1))
 
 
 @public(
@@ -94,10 +92,7 @@ class Fmax(ExtremeNumber):
 )
 class Fmin(ExtremeNumber):
     wins = operator.le
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.fmin(y, out), (x, y)
+    forward = Method("fmin", (0, 1))
 
 
 # --------------------------------------------------------------------------- mantissa and exponent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tiny_torch.autograd.graph import run
-from tiny_torch.ops.common import Binary, Elementwise, public
+from tiny_torch.ops.common import Binary, Elementwise, Method, public
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import narrow, widen
 from tiny_torch.ops.elementwise.unary import of_input
@@ -66,10 +66,7 @@ SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 9)
 @public("sinc", "sin(pi x) / (pi x); 1 at 0.")
 class Sinc(Elementwise):
     saves = (0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.sinc(out), (x,)
+    forward = Method("sinc", saves)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -108,10 +105,7 @@ class Logaddexp(Binary):
 
     saves = (0, 1)
     power = "exp"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.logaddexp(y, out), (x, y)
+    forward = Method("logaddexp", saves)
 
     @classmethod
     def backward(cls, saved, grad, needs):
@@ -125,10 +119,7 @@ class Logaddexp(Binary):
 @public("logaddexp2", "log2(2**input + 2**other).", numbers=False, in_place=False)
 class Logaddexp2(Logaddexp):
     power = "exp2"
-
-    @staticmethod
-    def forward(x, y, out=None):
-        return x.logaddexp2(y, out), (x, y)
+    forward = Method("logaddexp2", (0, 1))
 
 
 @public("xlogy", "input * ln(other); 0 where input is 0.", left=True)

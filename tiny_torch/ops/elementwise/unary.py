@@ -10,15 +10,13 @@ from typing import Any
 
 from tiny_torch.autograd.graph import run
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.ops.common import Elementwise, over, public, with_name, zero_gradient
+from tiny_torch.ops.common import Elementwise, Method, over, public, with_name, zero_gradient
 from tiny_torch.ops.elementwise.cast import narrow, widen
 
 
 @public("neg", "Each element with its sign turned.")
 class Neg(Elementwise):
-    @staticmethod
-    def forward(x, out=None):
-        return x.neg(out), ()
+    forward = Method("neg")
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -29,9 +27,7 @@ def of_nothing(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one alone."""
 
     class OfNothing(Elementwise):
-        @staticmethod
-        def forward(x, out=None):
-            return getattr(x, name)(out), ()
+        forward = Method(name)
 
         @staticmethod
         def backward(saved, grad, needs):
@@ -42,14 +38,10 @@ def of_nothing(name: str, what: str, formula) -> Any:
 
 def of_input(name: str, what: str, formula, record: str = "") -> Any:
     """A unary op whose gradient is a formula of the incoming one and of x."""
-    record = record or name
 
     class OfInput(Elementwise):
         saves = (0,)
-
-        @staticmethod
-        def forward(x, out=None):
-            return getattr(x, record)(out), (x,)
+        forward = Method(record or name, saves)
 
         @staticmethod
         def backward(saved, grad, needs):
@@ -63,11 +55,7 @@ def of_output(name: str, what: str, formula) -> Any:
 
     class OfOutput(Elementwise):
         saves = (~0,)
-
-        @staticmethod
-        def forward(x, out=None):
-            y = getattr(x, name)(out)
-            return y, (y,)
+        forward = Method(name, saves)
 
         @staticmethod
         def backward(saved, grad, needs):
@@ -176,11 +164,7 @@ class ReluBackward(Elementwise):
 class Relu(Elementwise):
     saves = (~0,)
     overwrites = True
-
-    @staticmethod
-    def forward(x, out=None):
-        y = x.relu(out)
-        return y, (y,)
+    forward = Method("relu", saves)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):

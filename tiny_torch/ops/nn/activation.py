@@ -14,7 +14,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import run
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.common import Binary, Elementwise, over, zero_gradient
+from tiny_torch.ops.common import Binary, Elementwise, Method, over, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Mul, Where
 
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -27,16 +27,13 @@ class Fused(Elementwise):
     saves = (0,)
 
     def __init_subclass__(cls, record: str, overwrites: bool = False) -> None:
-        kernel, gradient = (getattr(_core.NDArray, name) for name in (record, record + "_backward"))
-
-        def forward(x, out=None):
-            return kernel(x, out), (x,)
+        gradient = getattr(_core.NDArray, record + "_backward")
 
         def backward(saved, grad, needs, overwrite=False):
             (x,) = saved
             return gradient(grad, x, over(x, grad) if overwrite else None)
 
-        cls.forward, cls.backward = staticmethod(forward), staticmethod(backward)
+        cls.forward, cls.backward = Method(record, cls.saves), staticmethod(backward)
         cls.overwrites = overwrites
 
 
