@@ -219,3 +219,14 @@ def test_text_of_a_0d_tensor():
         assert ours == theirs
     ours, theirs = both(lambda m: f"{m.tensor(3.14159):.2f}|{m.tensor([1.5])}")
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["precision", "edgeitems"])
+def test_a_number_of_digits_is_an_integer(name, options):
+    with pytest.raises(TypeError, match="integer"):
+        tiny_torch.set_printoptions(**{name: tiny_torch.tensor([1.5, 2.5])})
+    tiny_torch.set_printoptions(**{name: tiny_torch.tensor(2)})
+    assert str(tiny_torch.tensor([0.5, 0.25])) in (
+        "tensor([0.50, 0.25])",
+        "tensor([0.5000, 0.2500])",
+    )

@@ -18,15 +18,14 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.compat import paths
+from tiny_torch.compat.names import names_of_pytorch
 from tiny_torch.tensor import Tensor
 
-NAMES = Path(__file__).with_name("torch_names.txt")
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
@@ -75,19 +74,6 @@ def place(frame: FrameType | None) -> str:
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"
-
-
-@functools.cache
-def names_of_pytorch() -> dict[str, frozenset[str]]:
-    """PyTorch's public names by namespace, as torch_names.txt lists them."""
-    names: dict[str, list[str]] = {}
-    found: list[str] = []
-    for line in NAMES.read_text().splitlines():
-        if line.startswith("  "):
-            found += line.split()
-        elif not line.startswith("#"):
-            found = names.setdefault(line, [])
-    return {namespace: frozenset(found) for namespace, found in names.items()}
 
 
 def message(owner: Any, namespace: str, name: str, frame: FrameType | None) -> str:

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tiny_torch.compat import refused
+
 STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
 ROOMS = {
     "": "cuda distributions export func",
@@ -160,6 +162,8 @@ class Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname in NAMES:
             return ModuleSpec(fullname, Names())
+        if fullname in refused.WHY:
+            return ModuleSpec(fullname, refused.Refused(), is_package=True)
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None
@@ -174,7 +178,7 @@ WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
     **{("tiny_torch", path): (full(path), None) for path in HOMES},
     **{
         (parent, last): (name, None)
-        for name in NAMES
+        for name in (*NAMES, *refused.WHY)
         for parent, _, last in (name.rpartition("."),)
     },
     **{

@@ -32,6 +32,9 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """How tensors are printed. https://pytorch.org/docs/stable/generated/torch.set_printoptions.html"""
+    # A tensor as a number of digits would be printed to print it.
+    precision = None if precision is None else precision.__index__()
+    edgeitems = None if edgeitems is None else edgeitems.__index__()
     profiles = {
         "default": (4, 1000, 3, 80),
         "short": (2, 1000, 2, 80),

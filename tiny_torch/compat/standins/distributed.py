@@ -19,6 +19,7 @@ WHY = "it trains in one process"
 NO_GROUP = (
     "Default process group has not been initialized, please make sure to call init_process_group."
 )
+__path__: list[str] = []  # below it stand names of refused.py
 default_pg_timeout = datetime.timedelta(minutes=30)
 
 

@@ -1,0 +1,83 @@
+"""Modules of PyTorch's that can be imported, and do nothing: what they hold raises when it is called.
+
+Packages import them at their top, annotate by their classes and derive from them, for a part that
+most scripts never come to. `import torch.fft` works, `torch.fft.fft(x)` raises NotImplementedError,
+which names the function and the reason. Names are those of `torch_names.txt`; of torchvision's any.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tiny_torch.compat.names import names_of_pytorch
+from tiny_torch.compat.saying import refusing, refusing_class
+
+ONE_PROCESS = "it trains in one process"
+NO_INTEGERS = "it has no quantised tensors"
+NO_SPARSE = "it has no sparse tensors"
+NO_IMAGES = "of torchvision it has data sets, models without weights and transforms"
+# Below `tiny_torch`, by why nothing here does what they do.
+REASONS = {
+    "ao ao.nn ao.nn.quantized ao.nn.quantized.dynamic ao.ns ao.pruning ao.quantization "
+    "ao.quantization.quantize_fx ao.quantization.observer ao.quantization.qconfig "
+    "ao.quantization.quantize quantization": NO_INTEGERS,
+    "distributed._composable distributed._shard distributed._shard.sharded_tensor "
+    "distributed._tensor distributed.algorithms distributed.algorithms._checkpoint "
+    "distributed.algorithms._checkpoint.checkpoint_wrapper distributed.algorithms.ddp_comm_hooks "
+    "distributed.algorithms.ddp_comm_hooks.default_hooks distributed.algorithms.join "
+    "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
+    "distributed.checkpoint distributed.checkpoint.state_dict distributed.device_mesh "
+    "distributed.distributed_c10d distributed.elastic distributed.fsdp "
+    "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
+    "distributed.fsdp.wrap distributed.nn distributed.nn.functional distributed.optim "
+    "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
+    "distributed.utils futures": ONE_PROCESS,
+    "fft": "it has no complex tensors",
+    "masked nested": "it has no masked and nested tensors",
+    "mtia xpu": "it computes on the CPU and on CUDA",
+    "signal signal.windows": "of windows it has torch.hann_window and its kin",
+    "sparse": NO_SPARSE,
+    "compat.torchvision.io compat.torchvision.ops compat.torchvision.ops.misc": NO_IMAGES,
+}
+WHY = {f"tiny_torch.{path}": why for paths, why in REASONS.items() for path in paths.split()}
+
+
+# What is asked of other accelerators before they are used.
+PROBES = {"is_available": False, "is_initialized": False, "device_count": 0}
+
+
+class Refused(Loader):
+    """Loads a module whose names are made when they are asked for."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = ModuleType(spec.name, f"Names only: {WHY[spec.name]}.")
+        module.__path__ = []
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        why, space = WHY[module.__name__], public_name(module.__name__)
+        known = names_of_pytorch().get(space)
+
+        def __getattr__(name: str) -> Any:
+            if f"{module.__name__}.{name}" in WHY:
+                return importlib.import_module(f"{module.__name__}.{name}")
+            if name in PROBES:
+                return lambda *arguments: PROBES[name]
+            if name.startswith("__") or (known and name[0] != "_" and name not in known):
+                raise AttributeError(f"module {space!r} has no attribute {name!r}")
+            make = refusing_class if name.lstrip("_")[:1].isupper() else refusing
+            found = make(f"{space}.{name}", why)
+            setattr(module, name, found)
+            return found
+
+        vars(module)["__getattr__"] = __getattr__
+
+
+def public_name(module: str) -> str:
+    """PyTorch's or torchvision's name of a module here."""
+    name = module.removeprefix("tiny_torch.")
+    return name.removeprefix("compat.") if name.startswith("compat.") else f"torch.{name}"
