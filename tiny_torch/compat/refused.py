@@ -1,4 +1,5 @@
-"""Modules of PyTorch's that can be imported, and do nothing: what they hold raises when it is called.
+"""Modules of PyTorch's that can be imported and do nothing: what is in them raises when called.
+
 
 Packages import them at their top, annotate by their classes and derive from them, for a part that
 most scripts never come to. `import torch.fft` works, `torch.fft.fft(x)` raises NotImplementedError,
