@@ -8,6 +8,29 @@ import pytest
 import tiny_torch
 
 GROUPS = {
+    "what is refused first": [
+        "torch.addmv_(1, torch.ones(2, 2), torch.ones(2))",
+        *[
+            f"torch.conv{n}d(torch.ones(2, 3, 4, 4), torch.ones({w}), padding={p!r})"
+            for n, w in ((1, "1, 1, 4, 3"), (2, "1, 2, 2"), (3, "1, 1, 4, 3"))
+            for p in ("same", "valid", 0)
+        ],
+        *[
+            f"torch.nn.functional.{call}"
+            for dtype in ("uint8", "bool")
+            for x in (f"torch.ones(2, 3, 4, dtype=torch.{dtype})",)
+            for call in (
+                f"batch_norm({x}, None, None)",
+                f"batch_norm({x}, None, None, training=True)",
+                f"batch_norm({x}, torch.ones(3), torch.ones(3))",
+                f"instance_norm({x}, None, None, torch.ones(5))",
+                f"instance_norm({x})",
+                f"group_norm({x}, 3)",
+            )
+        ],
+        "torch.nn.utils.rnn.PackedSequence(torch.ones(2), torch.tensor([2]), torch.tensor([1, 1]))"
+        "[3].shape",
+    ],
     "out= of another dtype": [
         *[
             f"torch.{name}(torch.tensor([1, 0]), out=torch.zeros(2, dtype=torch.int8))"

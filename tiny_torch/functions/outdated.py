@@ -48,7 +48,7 @@ def values_of(order: tuple[str, ...], names: Any, arguments: tuple, keywords: di
     `names` are the function's own, of tensors.
     """
     rest = iter(names)
-    keys = [word if word in NUMBERS else next(rest) for word in order][len(arguments) :]
+    keys = [word if word in NUMBERS else next(rest, word) for word in order][len(arguments) :]
     if keys != [key for key in keys if key in keywords] or keywords.keys() - {*keys, "out"}:
         return None
     values = [*arguments, *map(keywords.get, keys)]

@@ -26,7 +26,7 @@ def padded_as(
     stride, _, dilation, _ = _core.conv_settings(dims, stride, 0, dilation, 1)
     if max(stride) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
-    totals = [step * (size - 1) for step, size in zip(dilation, weight.shape[2:], strict=True)]
+    totals = [step * (size - 1) for step, size in zip(dilation, weight.shape[2:], strict=False)]
     if any(total % 2 for total in totals):
         warnings.warn(
             "Using padding='same' with even kernel lengths and odd dilation may require a "

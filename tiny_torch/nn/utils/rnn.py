@@ -31,7 +31,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes another, int64 (n,)."""
     if permutation is None:
         return None
-    result = torch.empty_like(permutation)
+    result = torch.zeros_like(permutation)
     result[permutation] = torch.arange(permutation.numel(), device=permutation.device)
     return result
 

@@ -85,9 +85,6 @@ struct Call {
     args.bias = data_of(bias);
   }
   static const NDArray& checked(const NDArray& x) {
-    if (!is_floating(x.dtype()))
-      throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on ",
-                                x.device().name);
     if (x.ndim() < 2)
       throw RuntimeError("Expected at least 2 dimensions for input tensor but received ", x.ndim());
     return x;
@@ -159,6 +156,12 @@ std::vector<NDArray> in_channel_parts(const NDArray& x, int64_t step, const Comp
   return whole;
 }
 
+void check_floating(const NDArray& x) {
+  if (!is_floating(x.dtype()))
+    throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
+}
+
 }  // namespace
 
 std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, const NDArray* bias,
@@ -173,6 +176,10 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
                         pointer(v), groups, training, momentum, eps);
     });
   Call call(given, weight, bias, groups);
+  if (!training && (!running_mean || !running_var))
+    throw RuntimeError(running_mean ? "running_var" : "running_mean",
+                       " must be defined in evaluation mode");
+  check_floating(given);
   check_parameters(given, {weight, bias, running_mean, running_var});
   BatchNormArgs& args = call.args;
   if (groups && args.samples * args.channels / groups == 1 && args.size == 1)
@@ -208,12 +215,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
       momentum,
       eps,
   };
-  if (args.fixed) {
-    if (!running_mean || !running_var)
-      throw RuntimeError(running_mean ? "running_var" : "running_mean",
-                         " must be defined in evaluation mode");
-    launch(given)(backend_of(given).batch_norm->running_read, statistics);
-  }
+  if (args.fixed) launch(given)(backend_of(given).batch_norm->running_read, statistics);
   args.out = y.data();
   stats.give(args);
   args.variance = variance.data();
@@ -243,6 +245,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
                                  groups, fixed, of_input, overwrite);
     });
   Call call(given, weight, nullptr, groups);
+  check_floating(given);
   if (grad.shape() != given.shape())
     throw RuntimeError("[batch_norm] expected a gradient of shape ", given.shape(), ", got ",
                        grad.shape());
