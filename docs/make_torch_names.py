@@ -25,13 +25,14 @@ def namespaces() -> dict[str, Any]:
     import torch
 
     from tiny_torch.compat.paths import HOMES, NAMES, PATHS, ROOMS, full, public_path
+    from tiny_torch.compat.refused import WHY
 
     for path, rooms in ROOMS.items():
         for room in rooms.split():
             importlib.import_module(f"{full(path)}.{room}")
     for path in (*HOMES, *[home for _, home, _ in PATHS], "compiler", "types"):
         importlib.import_module(full(path))
-    for name in NAMES:
+    for name in (*NAMES, *WHY):
         importlib.import_module(name)
     found = {}
     ours = (["compat"], ["functions"], ["ops"])

@@ -293,7 +293,7 @@ THEN = {
     "torch.backends.cuda": "is_built matmul",
     "torch.version": "cuda hip",
     "torch.nn": """
-        DataParallel
+        DataParallel SyncBatchNorm
         AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d AdaptiveMaxPool3d
         AlphaDropout AvgPool3d BatchNorm3d Bilinear Buffer CELU ChannelShuffle CircularPad1d
         CircularPad2d CircularPad3d ConstantPad1d ConstantPad3d Conv3d ConvTranspose3d

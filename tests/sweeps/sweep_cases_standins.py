@@ -77,6 +77,16 @@ of("jit.annotate", "torch.NAME(int, x)", "torch.NAME(torch.Tensor, v)", "torch.N
 of("jit.isinstance", "torch.NAME(x, torch.Tensor), x", "torch.NAME(3, int), x", "torch.NAME(3, str), x", "torch.NAME(3, (int, str)), x")  # fmt: skip
 of("jit.Attribute jit.Error", "torch.jit.Attribute(x, torch.Tensor).value", "issubclass(torch.jit.Error, Exception), x", "torch.jit.Attribute(3), x")  # fmt: skip
 of(
+    "nn.SyncBatchNorm",
+    "nn.SyncBatchNorm(3).eval()",
+    "repr(nn.SyncBatchNorm(3, 0.5, momentum=None, affine=False)), x",
+    "list(nn.SyncBatchNorm(3).state_dict()), x",
+    "nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(3), nn.Tanh()))[1](x)",
+    "repr(nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(3).eval()))), x",
+    "type(nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm3d(2))).__name__, x",
+    "nn.SyncBatchNorm('three')",
+)
+of(
     "nn.DataParallel nn.parallel.DataParallel nn.parallel.data_parallel",
     "nn.DataParallel(nn.Tanh())(x)",
     "nn.parallel.DataParallel(nn.Tanh()).module(x)",

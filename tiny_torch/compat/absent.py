@@ -115,10 +115,11 @@ def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> Att
 
 
 def getattr_of(module: ModuleType) -> Any:
-    namespace = public_name(module.__name__)
+    own = module.__name__  # which run.py changes
+    namespace = public_name(own)
 
     def __getattr__(name: str) -> Any:
-        found = paths.find(module.__name__, name)
+        found = paths.find(own, name)
         if found is not None:
             return found
         if name.startswith("__"):  # Python itself asks for these

@@ -50,6 +50,33 @@ HOMES = {
 }
 # (Path, where the names are, the names).
 PATHS = [
+    (
+        "",
+        "compat.foreach",
+        "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_ "
+        "_foreach_addcdiv _foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_ _foreach_asin "
+        "_foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil _foreach_ceil_ "
+        "_foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min _foreach_clamp_min_ "
+        "_foreach_clone _foreach_copy_ _foreach_cos _foreach_cos_ _foreach_cosh _foreach_cosh_ "
+        "_foreach_div _foreach_div_ _foreach_erf _foreach_erf_ _foreach_erfc _foreach_erfc_ "
+        "_foreach_exp _foreach_exp_ _foreach_expm1 _foreach_expm1_ _foreach_floor _foreach_floor_ "
+        "_foreach_frac _foreach_frac_ _foreach_lerp _foreach_lerp_ _foreach_lgamma "
+        "_foreach_lgamma_ _foreach_log _foreach_log10 _foreach_log10_ _foreach_log1p "
+        "_foreach_log1p_ _foreach_log2 _foreach_log2_ _foreach_log_ _foreach_max _foreach_maximum "
+        "_foreach_maximum_ _foreach_minimum _foreach_minimum_ _foreach_mul _foreach_mul_ "
+        "_foreach_neg _foreach_neg_ _foreach_norm _foreach_pow _foreach_pow_ _foreach_reciprocal "
+        "_foreach_reciprocal_ _foreach_round _foreach_round_ _foreach_rsqrt _foreach_rsqrt_ "
+        "_foreach_sigmoid _foreach_sigmoid_ _foreach_sign _foreach_sign_ _foreach_sin "
+        "_foreach_sin_ _foreach_sinh _foreach_sinh_ _foreach_sqrt _foreach_sqrt_ _foreach_sub "
+        "_foreach_sub_ _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc "
+        "_foreach_trunc_ _foreach_zero_",
+    ),
+    (
+        "",
+        "compat.private",
+        "PyTorchFileReader PyTorchFileWriter _assert _assert_async _check _check_index "
+        "_check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor",
+    ),
     ("", "compiler", "compile"),
     ("", "amp.grad_scaler", "GradScaler"),
     ("", "exchange.serialization", "load save"),
@@ -80,8 +107,20 @@ PATHS = [
         "cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique "
         "unique_consecutive unravel_index",
     ),
+    (
+        "models",
+        "vision.models._weights",
+        "AlexNet_Weights MobileNet_V2_Weights ResNeXt101_32X8D_Weights ResNeXt101_64X4D_Weights "
+        "ResNeXt50_32X4D_Weights ResNet101_Weights ResNet152_Weights ResNet18_Weights "
+        "ResNet34_Weights ResNet50_Weights VGG11_BN_Weights VGG11_Weights VGG13_BN_Weights "
+        "VGG13_Weights VGG16_BN_Weights VGG16_Weights VGG19_BN_Weights VGG19_Weights "
+        "ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights "
+        "Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights",
+    ),
     ("nn", "nn.parallel", "DataParallel"),
     ("nn.modules.activation", "nn", "LogSoftmax MultiheadAttention Softmax Softmax2d Softmin"),
+    ("nn.modules.module", "nn.modules._state_dict", "_IncompatibleKeys"),
+    ("jit.annotations", "compat.annotations", "Dict List Optional Tuple"),
     ("nn.modules.channelshuffle", "nn", "ChannelShuffle"),
     ("nn.modules.fold", "nn", "Fold Unfold"),
     ("nn.modules.pixelshuffle", "nn", "PixelShuffle PixelUnshuffle"),
@@ -101,6 +140,13 @@ PATHS = [
     ("optim", "optim.muon", "Muon"),
     ("storage", "serialization", "_load_from_bytes"),
     ("utils", "tools.explaining", "explain"),
+    (
+        "utils._foreach_utils",
+        "compat.foreach",
+        "_device_has_foreach_support _get_foreach_kernels_supported_devices "
+        "_get_fused_kernels_supported_devices _group_tensors_by_device_and_dtype "
+        "_has_foreach_support",
+    ),
     ("utils", "utils.seeding", "seed_everything"),
     ("torch_version", "version", "TorchVersion __version__"),
 ]

@@ -38,6 +38,7 @@ REASONS = {
     "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
     "distributed.utils futures": ONE_PROCESS,
     "fft": "it has no complex tensors",
+    "nn.parallel.scatter_gather": "it trains on one device",
     "masked nested": "it has no masked and nested tensors",
     "mtia xpu": "it computes on the CPU and on CUDA",
     "signal signal.windows": "of windows it has torch.hann_window and its kin",
@@ -57,6 +58,7 @@ class Refused(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = ModuleType(spec.name, f"Names only: {WHY[spec.name]}.")
         module.__path__ = []
+        vars(module)["refusal"] = WHY[spec.name]  # which check.py reads
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -118,6 +118,7 @@ def install() -> _Finder | None:
         return {**told, **prepare(name)}
 
     spawn.get_preparation_data = get_preparation_data
+    sys.modules["tiny_torch"].__name__ = "torch"  # which packages compare with what they patch
     return finder
 
 
@@ -148,6 +149,7 @@ class as_torch:
     def __exit__(self, *exception: Any) -> None:
         if self.installed is not None:
             sys.meta_path.remove(self.installed)
+            sys.modules["tiny_torch"].__name__ = "tiny_torch"
         for name in [name for name in sys.modules if is_torch(name) and name not in self.known]:
             del sys.modules[name]
 

@@ -32,4 +32,6 @@ def refusing_class(name: str, why: str) -> type:
     """A class that may be named and derived from; making one raises NotImplementedError."""
     short = name.rpartition(".")[2]
     doc = f"Making one raises NotImplementedError: {why}."
-    return type(short, (), {"__init__": refusing(name, why), "__doc__": doc, "refusal": why})
+    members = {"__init__": refusing(name, why), "__doc__": doc, "refusal": why}
+    members["__class_getitem__"] = classmethod(lambda cls, _: cls)  # annotations: Future[int]
+    return type(short, (), members)

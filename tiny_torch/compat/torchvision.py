@@ -6,4 +6,5 @@ from tiny_torch.vision import datasets as datasets
 from tiny_torch.vision import models as models
 from tiny_torch.vision import transforms as transforms
 
+__path__: list[str] = []  # below it stand names of refused.py
 __all__ = ["datasets", "models", "transforms", "utils"]

@@ -3,8 +3,6 @@
 The functions are those of `safetensors.torch`, which itself needs PyTorch; under
 `python -m tiny_torch run` a script's `import safetensors.torch` is answered with this module.
 https://huggingface.co/docs/safetensors/api/torch
-
-Not here: save_model and load_model, for models whose tensors share memory.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ import secrets
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
 try:
@@ -26,7 +25,9 @@ except ImportError as error:
         "pip install tiny_torch[safetensors]"
     ) from error
 
-__all__ = ["SafetensorError", "load", "load_file", "save", "save_file"]
+__all__ = [
+    "SafetensorError", "load", "load_file", "load_model", "save", "save_file", "save_model",
+]  # fmt: skip
 
 DTYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
@@ -91,6 +92,72 @@ def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
             tensor = torch.empty(part["shape"], dtype=dtype, device="cpu")
         tensors[name] = tensor.to(device)
     return tensors
+
+
+def save_model(
+    model: Module,
+    filename: Path,
+    metadata: dict[str, str] | None = None,
+    force_contiguous: bool = True,
+) -> None:
+    """Writes a model's tensors; of those that share memory one, and in the metadata the others.
+
+    Raises RuntimeError where none of them covers that memory.
+    """
+    tensors = model.state_dict()
+    names = dict(metadata or {})
+    for shared in shared_names(tensors):
+        whole = [n for n in shared if covers_storage(tensors[n])]
+        if not whole:
+            raise RuntimeError(
+                "Error while trying to find names to remove to save state dict, but found no "
+                f"suitable name to keep for saving amongst: {shared}. None is covering the entire "
+                "storage."
+            )
+        for name in shared:
+            if name != min(whole):
+                names[name] = min(whole)
+                del tensors[name]
+    if force_contiguous:
+        tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    save_file(tensors, filename, names or None)
+
+
+def load_model(
+    model: Module, filename: Path, strict: bool = True, device: Any = "cpu"
+) -> tuple[list[str], list[str]]:
+    """Copies a file's tensors into a model; (missing names, unexpected names).
+
+    Names of memory that another name has brought are not missing. Raises RuntimeError where there
+    are any of both, if `strict`.
+    """
+    tensors = load_file(filename, device)
+    own = model.state_dict()
+    missing, unexpected = model.load_state_dict(tensors, strict=False)
+    for shared in shared_names(own):
+        if set(shared) & set(tensors):
+            missing = [name for name in missing if name not in shared]
+    if strict and (missing or unexpected):
+        said = "".join(
+            f"\n    {kind} key(s) in state_dict: " + ", ".join(f'"{n}"' for n in sorted(names))
+            for kind, names in (("Missing", missing), ("Unexpected", unexpected))
+            if names
+        )
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(model).__name__}:{said}")
+    return missing, unexpected
+
+
+def shared_names(tensors: dict[str, Tensor]) -> list[list[str]]:
+    """The names of tensors that share memory, by that memory."""
+    by_storage: dict[int, list[str]] = {}
+    for name, tensor in tensors.items():
+        if tensor.numel():
+            by_storage.setdefault(tensor.array.storage_id, []).append(name)
+    return [sorted(names) for names in by_storage.values() if len(names) > 1]
+
+
+def covers_storage(tensor: Tensor) -> bool:
+    return tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
 
 
 def tensors_to_write(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 FileLike = str | os.PathLike[str] | IO[bytes]
+DEFAULT_PROTOCOL = 2  # of the pickles in files
+MAP_LOCATION = Any  # what `load` takes to say where tensors go
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
 
 # ---- save ------------------------------------------------------------------------------------
@@ -52,7 +54,7 @@ def save(
     obj: object,
     f: FileLike,
     pickle_module: types.ModuleType = pickle,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
     """Saves an object to a path or to a binary file opened for writing.

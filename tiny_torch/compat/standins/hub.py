@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 from tiny_torch.exchange.serialization import load as load_file
 
-HASH = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth
 folder: str | None = None
 
 
@@ -162,7 +162,7 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(model_dir, name)
     if not os.path.exists(path):
-        found = HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found[1] if found else None, progress)
     return load_file(path, map_location=map_location, weights_only=weights_only)
 

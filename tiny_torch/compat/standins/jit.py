@@ -15,6 +15,7 @@ from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten
 
+__path__: list[str] = []  # below it stand names of paths.py
 AS_PYTHON = "runs the program as Python: tiny_torch has no TorchScript"
 NO_FILES = (
     "it neither writes nor reads programs in TorchScript; torch.save(module.state_dict(), f) keeps "

@@ -8,6 +8,7 @@ import tiny_torch as torch
 from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules.lazy import LazyModuleMixin
+from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.modules.normalization import _Affine
 from tiny_torch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from tiny_torch.tensor import Tensor
@@ -19,6 +20,7 @@ __all__ = [
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
+    "SyncBatchNorm",
 ]
 
 
@@ -158,6 +160,58 @@ class BatchNorm2d(_BatchNorm):
 @told_as(BatchNorm2d, 3)
 class BatchNorm3d(_BatchNorm):
     _input_dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm of (N, C, *) with the statistics of all processes: here there is one.
+
+    Raises ValueError for less than 2 dims, NotImplementedError for a `process_group`.
+    Source: PyTorch, torch.nn.SyncBatchNorm.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.SyncBatchNorm(3)(torch.rand(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        if process_group is not None:
+            raise NotImplementedError("SyncBatchNorm: process_group is not supported")
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module, with one of this class in the place of each BatchNorm*D in it."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(
+                module.num_features, module.eps, module.momentum, module.affine,
+                module.track_running_stats, process_group,
+            )  # fmt: skip
+            result.train(module.training)
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
+                setattr(result, name, getattr(module, name))
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):

@@ -36,6 +36,12 @@ T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
+# PyTorch's names of them, by which packages know a loader's iterator.
+_BaseDataLoaderIter = Batches
+_SingleProcessDataLoaderIter = MainProcessBatches
+_MultiProcessingDataLoaderIter = WorkerBatches
+
+
 class _Indexed(Protocol[T_co]):
     """What a dataset may be besides an iterable: the samples by index."""
 

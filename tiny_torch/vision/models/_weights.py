@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 
@@ -14,3 +15,31 @@ def check_weights(model: str, weights: Any, options: dict[str, Any]) -> None:
             f"{model}({asked}): tiny_torch fetches no weights; "
             "model.load_state_dict(torch.load(path)) reads a file of torchvision's"
         )
+
+
+# torchvision's names of weights, which are arguments here to be refused.
+OF_ONE_VERSION = """
+    AlexNet ResNet18 ResNet34 ResNeXt101_64X4D VGG11 VGG11_BN VGG13 VGG13_BN VGG16_BN VGG19 VGG19_BN
+    ViT_B_32 ViT_L_32
+"""
+OF_TWO_VERSIONS = """
+    MobileNet_V2 ResNet50 ResNet101 ResNet152 ResNeXt50_32X4D ResNeXt101_32X8D Wide_ResNet50_2
+    Wide_ResNet101_2
+"""
+OF_VIT = "IMAGENET1K_SWAG_E2E_V1 IMAGENET1K_SWAG_LINEAR_V1"
+VERSIONS = {
+    **dict.fromkeys(OF_ONE_VERSION.split(), "IMAGENET1K_V1"),
+    **dict.fromkeys(OF_TWO_VERSIONS.split(), "IMAGENET1K_V2 IMAGENET1K_V1"),
+    **dict.fromkeys(("ViT_B_16", "ViT_L_16"), f"IMAGENET1K_V1 {OF_VIT}"),
+    "VGG16": "IMAGENET1K_V1 IMAGENET1K_FEATURES",
+    "ViT_H_14": OF_VIT,
+}
+
+
+def weights_enum(model: str, versions: str) -> Any:
+    first = versions.split()[0]
+    return Enum(f"{model}_Weights", {"DEFAULT": first, **{v: v for v in versions.split()}})
+
+
+WEIGHTS = {f"{model}_Weights": weights_enum(model, v) for model, v in VERSIONS.items()}
+globals().update(WEIGHTS)
