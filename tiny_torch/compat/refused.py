@@ -39,6 +39,7 @@ REASONS = {
     "distributed.utils futures": ONE_PROCESS,
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
+    "utils.flop_counter": "torch.profiler.profile(with_flops=True) counts",
     "masked nested": "it has no masked and nested tensors",
     "mtia xpu": "it computes on the CPU and on CUDA",
     "signal signal.windows": "of windows it has torch.hann_window and its kin",

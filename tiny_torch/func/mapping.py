@@ -19,7 +19,7 @@ from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import LEAF, tree_flatten, tree_unflatten
+from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 
 
 def vmap(
@@ -127,8 +127,8 @@ def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[list, lis
     if dims is None:
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {text_of(tree_flatten(in_dims)[1])} but inputs has structure "
-            f"{text_of(spec)}."
+            f"structure {tree_flatten(in_dims)[1]!s} but inputs has structure "
+            f"{spec!s}."
         )
     return leaves, [checked_dim(x, d, start) for x, d in zip(leaves, dims, strict=True)], spec
 
@@ -169,14 +169,14 @@ def stack_outputs(
     """The samples' outputs as trees of batches."""
     spec = tree_flatten(outputs[0])[1]
     by_sample = [tree_flatten(output)[0] for output in outputs]
-    if spec == LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
+    if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     dims = broadcast(out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
             f"compatible with the structure of `outputs`. out_dims has structure "
-            f"{text_of(tree_flatten(out_dims)[1])} but outputs has structure {text_of(spec)}."
+            f"{tree_flatten(out_dims)[1]!s} but outputs has structure {spec!s}."
         )
     leaves = zip(*by_sample, strict=True)
     joined = [
@@ -216,32 +216,18 @@ def same(part: Any, first: Any) -> bool:
 def broadcast(tree: Any, spec: Any) -> list | None:
     """The leaves of a tree, each as often as its place in `spec` has leaves; None for a misfit."""
     leaves, own = tree_flatten(tree)
-    if own == LEAF:
-        return leaves * leaves_in(spec)
-    if spec == LEAF or own[:2] != spec[:2] or len(own[2]) != len(spec[2]):
+    if own.is_leaf():
+        return leaves * spec.num_leaves
+    if (own.type, own.context, own.num_children) != (spec.type, spec.context, spec.num_children):
         return None
     children = tree.values() if isinstance(tree, dict) else tree
     found: list = []
-    for child, part in zip(children, spec[2], strict=True):
+    for child, part in zip(children, spec.children(), strict=True):
         more = broadcast(child, part)
         if more is None:
             return None
         found += more
     return found
-
-
-def text_of(spec: Any, indent: int = 0) -> str:
-    """A spec as PyTorch prints it."""
-    if spec == LEAF:
-        return "*"
-    kind, keys, children = spec
-    indent += 2
-    texts = f",\n{' ' * indent}".join(text_of(child, indent) for child in children)
-    return f"TreeSpec({kind.__name__}, {keys if keys is None else list(keys)}, [{texts}])"
-
-
-def leaves_in(spec: Any) -> int:
-    return 1 if spec == LEAF else sum(map(leaves_in, spec[2]))
 
 
 def name_of(func: Callable) -> str:
