@@ -54,6 +54,7 @@ def write(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return written
 
 
+SCALED = ("addcmul", "addcmul_", "addcdiv", "addcdiv_")  # a value for each may be a tensor
 OURS: dict[str, Any] = {
     "maximum": maximum,
     "minimum": minimum,
@@ -69,7 +70,7 @@ def foreach(name: str, function: Callable[..., Any], in_place: bool) -> Callable
             raise RuntimeError("Tensor list must have at least one tensor.")
         columns = []
         for value in (self, *arguments):
-            if isinstance(value, Tensor) and value.ndim == 1 and name in ("addcmul", "addcdiv"):
+            if isinstance(value, Tensor) and value.ndim == 1 and name in SCALED:
                 value = value.tolist()
             several = isinstance(value, (list, tuple))
             if several and len(value) != len(first):

@@ -81,6 +81,9 @@ PATHS = [
     ("", "amp.grad_scaler", "GradScaler"),
     ("", "exchange.serialization", "load save"),
     ("", "func", "vmap"),
+    ("", "futures", "Future"),
+    ("", "jit", "ScriptFunction ScriptModule"),
+    ("autograd.profiler", "compat.private", "emit_itt emit_nvtx"),
     ("_tensor", "", "Tensor"),
     ("_tensor", "exchange.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
     (

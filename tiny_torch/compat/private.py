@@ -12,6 +12,10 @@ from tiny_torch.tensor import Tensor
 PyTorchFileReader = refusing_class("torch.PyTorchFileReader", "torch.load reads its files")
 PyTorchFileWriter = refusing_class("torch.PyTorchFileWriter", "torch.save writes its files")
 
+NO_MARKS = "it marks no ranges for other tools' timelines"
+emit_itt = refusing_class("torch.autograd.profiler.emit_itt", NO_MARKS)
+emit_nvtx = refusing_class("torch.autograd.profiler.emit_nvtx", NO_MARKS)
+
 
 def check_with(error: type[Exception]) -> Callable[..., None]:
     def check(cond: Any, message: Callable[[], str] | None = None) -> None:

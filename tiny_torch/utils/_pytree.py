@@ -1,7 +1,7 @@
 """Nested containers of anything: taken apart into leaves, and put together again.
 
 The names and rules are those of torch.utils._pytree: None is a leaf; a dict keeps its own order;
-what is registered is a container, too. Not here: specs as JSON (`treespec_dumps`).
+what is registered is a container, too. Not here: specs as JSON.
 """
 
 from __future__ import annotations
