@@ -27,6 +27,7 @@ FOREACH = {
     "lerp_": "torch._foreach_lerp_(%s, ys(), ys())",
     "addcmul": "torch._foreach_addcmul(%s, ys(), ys(), 2.0)",
     "addcmul_": "torch._foreach_addcmul_(%s, ys(), ys(), [2.0, 3.0])",
+    "addcdiv_ value": "torch._foreach_addcdiv_(%s, ys(), ys(), value=-0.5)",
     "addcdiv": "torch._foreach_addcdiv(%s, ys(), ys())",
     "addcdiv_": "torch._foreach_addcdiv_(%s, ys(), ys(), torch.tensor([2.0, 3.0]))",
     "norm": "torch._foreach_norm(%s)",

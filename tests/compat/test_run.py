@@ -56,6 +56,15 @@ def test_imports_answer_with_the_very_modules(tmp_path):
     assert output(run(tmp_path, text)) == "tensor([0., 2.])\n"
 
 
+def test_probes_are_answered(tmp_path):
+    text = """
+        from importlib.util import find_spec
+        print([find_spec(n) for n in ("torchdata", "torchaudio", "torch.nosuch", "torchvision.no")])
+        print(find_spec("torch.nn").name, find_spec("torchvision") is not None)
+    """
+    assert output(run(tmp_path, text)) == "[None, None, None, None]\ntorch.nn True\n"
+
+
 def test_torchvision_answers_with_what_is_here(tmp_path):
     text = """
         import torch, torchvision

@@ -48,8 +48,8 @@ def power(base: Any, exponent: Any) -> Tensor:
 def write(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The form in place of a function."""
 
-    def written(x: Tensor, *arguments: Any) -> Tensor:
-        return x.copy_(function(x, *arguments))
+    def written(x: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        return x.copy_(function(x, *arguments, **options))
 
     return written
 

@@ -21,7 +21,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from multiprocessing import spawn
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from tiny_torch.base.version import __version__
@@ -53,6 +53,8 @@ class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         top, _, rest = fullname.partition(".")
         if top in NOT_COVERED:
+            if is_probe(sys._getframe(1)):
+                return None
             where = absent.place(sys._getframe(1))
             raise ModuleNotFoundError(
                 f"{fullname} is built on PyTorch itself and not covered by tiny_torch ({where})",
@@ -67,6 +69,8 @@ class _Finder(MetaPathFinder):
         else:
             return None
         if not exists(ours):
+            if is_probe(sys._getframe(1)):
+                return None
             namespace, _, name = ours.rpartition(".")
             place = sys._getframe(1)
             owner = sys.modules.get(namespace)
@@ -77,6 +81,13 @@ class _Finder(MetaPathFinder):
     def find_distributions(self, context: Any = None) -> Any:
         if context is None or context.name in (None, "torch"):
             yield _Distribution()
+
+
+def is_probe(frame: FrameType | None) -> bool:
+    """True where `importlib.util.find_spec` asks whether there is a module, and imports none."""
+    while frame is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == "importlib.util"
 
 
 def module_of_torchvision(name: str) -> str:
