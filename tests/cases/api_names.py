@@ -198,9 +198,10 @@ THEN = {
     """,
     "torch.random": "fork_rng get_rng_state initial_seed seed set_rng_state",
     "torch.distributions": """
-        Beta Dirichlet Distribution Exponential Gamma Geometric Independent kl_divergence Laplace
-        LogNormal MultivariateNormal OneHotCategorical Poisson TransformedDistribution transforms
-        Uniform
+        Beta Binomial Cauchy Chi2 Dirichlet Distribution Exponential Gamma Geometric Gumbel
+        HalfCauchy HalfNormal Independent InverseGamma kl_divergence Laplace LogNormal
+        LowRankMultivariateNormal MixtureSameFamily Multinomial MultivariateNormal NegativeBinomial
+        OneHotCategorical Pareto Poisson StudentT TransformedDistribution transforms Uniform Weibull
     """,
     "torch.testing": "assert_close make_tensor",
     "torch.func": """

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import dtype_name
-from test_distributions import leaf, matrix, outcome
+from cases.distribution_cases import leaf, matrix
+from helpers import dtype_name, outcome
 
 import tiny_torch
 
