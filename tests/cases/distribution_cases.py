@@ -275,6 +275,100 @@ TABLE = {
         lambda m: [leaf(m, 1.0, 0.5, 3.0), leaf(m, 1.5, 2.0, 3.0)],
         lambda m: m.tensor([1.5, 1.0, 4.0]),
     ),
+    "ContinuousBernoulli": (
+        lambda d, p: d.ContinuousBernoulli(p),
+        lambda m: [leaf(m, 0.1, 0.4995, 0.9, 0.0, 1.0)],
+        lambda m: m.tensor([0.25, 0.5, 1.0, 0.0, 0.75]),
+    ),
+    "ContinuousBernoulli logits": (
+        lambda d, x: d.ContinuousBernoulli(logits=x, lims=(0.4, 0.6)),
+        lambda m: [leaf(m, -3.0, 0.1, 2.0)],
+        lambda m: m.tensor([[0.25, 0.5, 1.0], [0.0, 0.75, 0.1]]),
+    ),
+    "FisherSnedecor": (
+        lambda d, a, b: d.FisherSnedecor(a, b),
+        lambda m: [leaf(m, 1.0, 3.0, 20.0), leaf(m, 1.5, 3.0, 10.0)],
+        lambda m: m.tensor([0.5, 1.0, 3.0]),
+    ),
+    "GeneralizedPareto": (
+        lambda d, x, s, c: d.GeneralizedPareto(x, s, c),
+        lambda m: [
+            leaf(m, 0.5, -2.0, 0.0, 1.0),
+            leaf(m, 1.0, 3.0, 2.0, 0.5),
+            leaf(m, 0.25, 0.0, -0.5, 1.5),
+        ],
+        lambda m: m.tensor([0.75, 1.0, 0.5, 3.0]),
+    ),
+    "Kumaraswamy": (
+        lambda d, a, b: d.Kumaraswamy(a, b),
+        lambda m: [leaf(m, 0.5, 2.0, 3.0), leaf(m, 0.75, 1.5, 4.0)],
+        lambda m: m.tensor([0.25, 0.5, 0.75]),
+    ),
+    "LKJCholesky": (
+        lambda d, c: d.LKJCholesky(3, c),
+        lambda m: [leaf(m, 2.0, 5.0)],
+        lambda m: m.tensor([[1.0, 0, 0], [0.6, 0.8, 0], [0.0, -0.6, 0.8]]).expand(2, 3, 3),
+    ),
+    "LKJCholesky number": (
+        lambda d: d.LKJCholesky(2),
+        lambda m: [],
+        lambda m: m.tensor([[1.0, 0], [0.6, 0.8]]),
+    ),
+    "LogisticNormal": (
+        lambda d, x, s: d.LogisticNormal(x, s),
+        lambda m: [leaf(m, 0.5, -2.0), leaf(m, 1.0, 3.0)],
+        lambda m: m.tensor([[0.25, 0.5, 0.25], [0.5, 0.375, 0.125]]),
+    ),
+    "LogisticNormal number": (
+        lambda d: d.LogisticNormal(0.0, 1.0),
+        lambda m: [],
+        lambda m: m.tensor([0.25, 0.75]),
+    ),
+    "OneHotCategoricalStraightThrough": (
+        lambda d, p: d.OneHotCategoricalStraightThrough(p),
+        lambda m: [m.tensor([[1.0, 2, 3], [3, 1, 2]], requires_grad=True)],
+        lambda m: m.tensor([[1.0, 0, 0], [0, 0, 1]]),
+    ),
+    "RelaxedBernoulli": (
+        lambda d, t, p: d.RelaxedBernoulli(t, p),
+        lambda m: [leaf(m, 0.5), leaf(m, 0.1, 0.5, 0.9)],
+        lambda m: m.tensor([0.25, 0.5, 0.125]),
+    ),
+    "RelaxedBernoulli logits": (
+        lambda d, t, x: d.RelaxedBernoulli(t, logits=x),
+        lambda m: [leaf(m, 2.0), leaf(m, -3.0, 0.5)],
+        lambda m: m.tensor([[0.25, 0.5], [0.75, 0.125]]),
+    ),
+    "RelaxedOneHotCategorical": (
+        lambda d, t, p: d.RelaxedOneHotCategorical(t, p),
+        lambda m: [leaf(m, 0.5), m.tensor([[1.0, 2, 3], [3, 1, 2]], requires_grad=True)],
+        lambda m: m.tensor([[0.25, 0.5, 0.25], [0.5, 0.375, 0.125]]),
+    ),
+    "RelaxedOneHotCategorical logits": (
+        lambda d, t, x: d.RelaxedOneHotCategorical(t, logits=x),
+        lambda m: [leaf(m, 2.0), leaf(m, 1.0, 2.0, -3.0)],
+        lambda m: m.tensor([[0.25, 0.5, 0.25], [0.5, 0.375, 0.125]]),
+    ),
+    "VonMises": (
+        lambda d, x, k: d.VonMises(x, k),
+        lambda m: [leaf(m, 0.5, -2.0, 1.0), leaf(m, 0.25, 3.0, 20.0)],
+        lambda m: m.tensor([0.5, -3.0, 7.0]),
+    ),
+    "Wishart": (
+        lambda d, n, c: d.Wishart(n, c),
+        lambda m: [leaf(m, 3.5, 7.0), matrix(m)],
+        lambda m: matrix(m).detach() * 2,
+    ),
+    "Wishart precision": (
+        lambda d, c: d.Wishart(5, precision_matrix=c),
+        lambda m: [matrix(m)],
+        lambda m: matrix(m).detach() * 2,
+    ),
+    "Wishart factor": (
+        lambda d, n, c: d.Wishart(n, scale_tril=c),
+        lambda m: [leaf(m, 2.5, 4.0), factor(m)],
+        lambda m: m.tensor([[2.0, 0.5], [0.5, 1.0]]).expand(2, 2, 2),
+    ),
 }
 
 
@@ -373,4 +467,24 @@ REFUSED = {
     "mixture of a batch": lambda m, d: d.MixtureSameFamily(
         d.Categorical(m.ones(2)), d.Normal(m.zeros(3, 2), 1.0)
     ).sample((3,)),
+    "a value of ContinuousBernoulli": lambda m, d: d.ContinuousBernoulli(1.5, validate_args=True),
+    "ContinuousBernoulli both": lambda m, d: d.ContinuousBernoulli(0.5, 0.5),
+    "a value of FisherSnedecor": lambda m, d: d.FisherSnedecor(-1.0, 1.0),
+    "a value of GeneralizedPareto": lambda m, d: d.GeneralizedPareto(0.0, -1.0, 1.0),
+    "value generalized": lambda m, d: d.GeneralizedPareto(0.0, 1.0, 1.0).log_prob(m.tensor(-1.0)),
+    "a value of Kumaraswamy": lambda m, d: d.Kumaraswamy(0.0, 1.0),
+    "a value of LKJCholesky": lambda m, d: d.LKJCholesky(3, -1.0),
+    "values of LKJCholesky": lambda m, d: d.LKJCholesky(1),
+    "value lkj": lambda m, d: d.LKJCholesky(2).log_prob(m.ones(2, 2)),
+    "a value of LogisticNormal": lambda m, d: d.LogisticNormal(0.0, -1.0),
+    "RelaxedBernoulli both": lambda m, d: d.RelaxedBernoulli(m.ones(1), 0.5, 0.5),
+    "a value of RelaxedBernoulli": lambda m, d: d.RelaxedBernoulli(m.ones(1), 1.5),
+    "RelaxedOneHotCategorical none": lambda m, d: d.RelaxedOneHotCategorical(m.ones(1)),
+    "a value of VonMises": lambda m, d: d.VonMises(0.0, 0.0),
+    "VonMises rsample": lambda m, d: d.VonMises(0.0, 1.0).rsample(),
+    "Wishart none": lambda m, d: d.Wishart(2.0),
+    "a value of Wishart": lambda m, d: d.Wishart(1.0, m.eye(2)),
+    "values of Wishart": lambda m, d: d.Wishart(1.0, m.ones(2)),
+    "value wishart": lambda m, d: d.Wishart(3.0, m.eye(2)).log_prob(-m.eye(2)),
+    "matrix of Wishart": lambda m, d: d.Wishart(3.0, -m.eye(2)),
 }
