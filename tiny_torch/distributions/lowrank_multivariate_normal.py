@@ -149,15 +149,25 @@ class LowRankMultivariateNormal(Distribution):
         W, D, _ = self._covariance
         return self.loc + _batch_mv(W, of_factor) + D.sqrt() * of_diag
 
+    def _factor(self) -> Tensor:
+        """The F of a covariance F F'."""
+        return torch.cat([self.cov_factor, torch.diag_embed(self.cov_diag.sqrt())], -1)
+
+    def _half_log_det(self) -> Tensor:
+        return 0.5 * _batch_lowrank_logdet(*self._covariance)
+
+    def _squared_distance(self, x: Tensor) -> Tensor:
+        """x' C^-1 x for the covariance C."""
+        W, D, capacitance_tril = self._covariance
+        return _batch_lowrank_mahalanobis(W, D, x, capacitance_tril)
+
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        W, D, capacitance_tril = self._covariance
-        distance = _batch_lowrank_mahalanobis(W, D, value - self.loc, capacitance_tril)
-        log_det = _batch_lowrank_logdet(W, D, capacitance_tril)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + log_det + distance)
+        constant = self._event_shape[0] * math.log(2 * math.pi)
+        distance = self._squared_distance(value - self.loc)
+        return -0.5 * (constant + distance) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        log_det = _batch_lowrank_logdet(*self._covariance)
-        entropy = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + log_det)
+        entropy = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return entropy.expand(self._batch_shape)

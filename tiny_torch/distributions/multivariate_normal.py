@@ -158,10 +158,18 @@ class MultivariateNormal(CovarianceParameters, Distribution):
         noise = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
+    def _factor(self) -> Tensor:
+        """The F of a covariance F F'."""
+        return self._unbroadcasted_scale_tril
+
+    def _squared_distance(self, x: Tensor) -> Tensor:
+        """x' C^-1 x for the covariance C."""
+        return _batch_mahalanobis(self._unbroadcasted_scale_tril, x)
+
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        distance = self._squared_distance(value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + distance) - self._half_log_det()
 
