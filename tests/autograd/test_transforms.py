@@ -148,6 +148,14 @@ CONSTRAINTS = {
     "cat": (lambda c, m: c.cat([c.positive, c.real], 0, [2, 1]), [0.0, 1, NAN]),
     "stack": (lambda c, m: c.stack([c.positive, c.real], 0), [[0.0, 1], [2, NAN]]),
     "independent": (lambda c, m: c.independent(c.positive, 1), [[0.0, 1], [2, 3]]),
+    "mixture": (
+        lambda c, m: c.MixtureSameFamilyConstraint(c.interval(0, m.tensor([1.0, 3]))),
+        [0.5, 2, -1],
+    ),
+    "mixture of vectors": (
+        lambda c, m: c.MixtureSameFamilyConstraint(c.simplex),
+        [[0.5, 0.5], [1, 1]],
+    ),
     "independent too few": (lambda c, m: c.independent(c.positive, 2), [0.0, 1]),
 }
 

@@ -198,9 +198,13 @@ THEN = {
     """,
     "torch.random": "fork_rng get_rng_state initial_seed seed set_rng_state",
     "torch.distributions": """
-        Beta Dirichlet Distribution Exponential Gamma Geometric Independent kl_divergence Laplace
-        LogNormal MultivariateNormal OneHotCategorical Poisson TransformedDistribution transforms
-        Uniform
+        Beta Binomial Cauchy Chi2 ContinuousBernoulli Dirichlet Distribution Exponential
+        FisherSnedecor Gamma GeneralizedPareto Geometric Gumbel HalfCauchy HalfNormal Independent
+        InverseGamma kl_divergence Kumaraswamy Laplace LKJCholesky LogisticNormal LogNormal
+        LowRankMultivariateNormal MixtureSameFamily Multinomial MultivariateNormal NegativeBinomial
+        OneHotCategorical OneHotCategoricalStraightThrough Pareto Poisson RelaxedBernoulli
+        RelaxedOneHotCategorical StudentT TransformedDistribution transforms Uniform VonMises
+        Weibull Wishart
     """,
     "torch.testing": "assert_close make_tensor",
     "torch.func": """

@@ -8,7 +8,13 @@ import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits, same_as
+from tiny_torch.distributions.utils import (
+    given_of,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+    same_as,
+)
 from tiny_torch.tensor import Tensor
 
 
@@ -35,8 +41,7 @@ class Categorical(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        given_of(probs, logits)
         if probs is not None:
             if probs.dim() < 1:
                 raise ValueError("`probs` parameter must be at least one-dimensional.")
@@ -70,8 +75,7 @@ class Categorical(Distribution):
     @property
     def mean(self) -> Tensor:
         """NaN: category numbers have no mean."""
-        probs = self.probs
-        return torch.full(self._extended_shape(), torch.nan, dtype=probs.dtype, device=probs.device)
+        return self._filled(self.probs, torch.nan)
 
     @property
     def mode(self) -> Tensor:

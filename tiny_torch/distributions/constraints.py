@@ -85,24 +85,31 @@ def is_dependent(constraint: Any) -> bool:
     return isinstance(constraint, _Dependent)
 
 
-class _IndependentConstraint(Constraint):
-    """A constraint of which every entry of the last dims must be within."""
+class _Wrapping(Constraint):
+    """A constraint made of another."""
 
-    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
+    def __init__(self, base_constraint: Constraint):
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(
                 f"base_constraint must be a Constraint, got {type(base_constraint).__name__}"
             )
-        if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
-            raise AssertionError(
-                f"reinterpreted_batch_ndims must be an int >= 0, got {reinterpreted_batch_ndims}"
-            )
         self.base_constraint = base_constraint
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
     def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
+
+
+class _IndependentConstraint(_Wrapping):
+    """A constraint of which every entry of the last dims must be within."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
+        super().__init__(base_constraint)
+        if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
+            raise AssertionError(
+                f"reinterpreted_batch_ndims must be an int >= 0, got {reinterpreted_batch_ndims}"
+            )
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
     def event_dim(self) -> int:
@@ -272,6 +279,25 @@ class _Square(Constraint):
         return torch.full(value.shape[:-2], square, dtype=torch.bool, device=value.device)
 
 
+class MixtureSameFamilyConstraint(_Wrapping):
+    """Values that lie within `base_constraint`, the support of all components of a mixture."""
+
+    @property
+    def event_dim(self) -> int:
+        return self.base_constraint.event_dim
+
+    def check(self, value: Tensor) -> Tensor:
+        """Parameters of the support broadcast along the dim of the components."""
+        event_dim = self.event_dim
+        if value.dim() < event_dim:
+            raise ValueError(f"Expected value.dim() >= {event_dim} but got {value.dim()}")
+        result = self.base_constraint.check(value.unsqueeze(-1 - event_dim))
+        return result.reshape((*result.shape[: value.dim() - event_dim], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_constraint!r})"
+
+
 class _Symmetric(_Square):
     """Symmetric matrices."""
 
@@ -385,3 +411,12 @@ positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack
+
+__all__ = [
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent",
+    "dependent_property", "greater_than", "greater_than_eq", "half_open_interval", "independent",
+    "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky",
+    "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
+    "positive_definite", "positive_integer", "positive_semidefinite", "real", "real_vector",
+    "simplex", "square", "stack", "symmetric", "unit_interval",
+]  # fmt: skip

@@ -162,6 +162,10 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
+    def _filled(self, like: Tensor, value: float) -> Tensor:
+        """One value for the whole batch, in dtype and on device of `like`."""
+        return torch.full(self._extended_shape(), value, dtype=like.dtype, device=like.device)
+
     def _enumerate(self, values: Tensor, expand: bool) -> Tensor:
         """`values` along dim 0, before the dims of the batch."""
         values = values.view((-1,) + (1,) * len(self._batch_shape))

@@ -13,18 +13,25 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions.bernoulli import Bernoulli
 from tiny_torch.distributions.beta import Beta
+from tiny_torch.distributions.binomial import Binomial
 from tiny_torch.distributions.categorical import Categorical
+from tiny_torch.distributions.cauchy import Cauchy
+from tiny_torch.distributions.continuous_bernoulli import ContinuousBernoulli
 from tiny_torch.distributions.dirichlet import Dirichlet
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.exponential import Exponential
 from tiny_torch.distributions.gamma import Gamma
 from tiny_torch.distributions.geometric import Geometric
+from tiny_torch.distributions.gumbel import Gumbel
+from tiny_torch.distributions.half_normal import HalfNormal
 from tiny_torch.distributions.independent import Independent
 from tiny_torch.distributions.laplace import Laplace
+from tiny_torch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
 from tiny_torch.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from tiny_torch.distributions.normal import Normal
 from tiny_torch.distributions.one_hot_categorical import OneHotCategorical
+from tiny_torch.distributions.pareto import Pareto
 from tiny_torch.distributions.poisson import Poisson
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.uniform import Uniform
@@ -114,12 +121,31 @@ def _kl_beta_beta(p, q):
     return t1 - t2 + t3 + t4 + t5
 
 
+@register_kl(Binomial, Binomial)
+def _kl_binomial_binomial(p, q):
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
+    successes = p.probs * (p.logits - q.logits)
+    result = p.total_count * (successes + (-p.probs).log1p() - (-q.probs).log1p())
+    result[(p.total_count > q.total_count).expand_as(result)] = torch.inf
+    return result
+
+
 @register_kl(Categorical, Categorical)
 def _kl_categorical_categorical(p, q):
     terms = p.probs * (p.logits - q.logits)
     terms[(q.probs == 0).expand_as(terms)] = torch.inf
     terms[(p.probs == 0).expand_as(terms)] = 0
     return terms.sum(-1)
+
+
+@register_kl(Cauchy, Cauchy)
+def _kl_cauchy_cauchy(p, q):
+    """F. Chyzak and F. Nielsen, A closed-form formula for the divergence of Cauchy's, 2019."""
+    distance = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return distance.log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(Dirichlet, Dirichlet)
@@ -168,6 +194,11 @@ def _kl_geometric_geometric(p, q):
     return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
 
 
+@register_kl(HalfNormal, HalfNormal)
+def _kl_halfnormal_halfnormal(p, q):
+    return _kl_normal_normal(p.base_dist, q.base_dist)
+
+
 @register_kl(Laplace, Laplace)
 def _kl_laplace_laplace(p, q):
     ratio = p.scale / q.scale
@@ -175,13 +206,30 @@ def _kl_laplace_laplace(p, q):
     return -ratio.log() + distance / q.scale + ratio * torch.exp(-distance / p.scale) - 1
 
 
-@register_kl(MultivariateNormal, MultivariateNormal)
-def _kl_multivariatenormal_multivariatenormal(p, q):
+def _check_events(p: Any, q: Any) -> None:
     if p.event_shape != q.event_shape:
         raise ValueError(
-            "KL-divergence between two Multivariate Normals with different event shapes cannot be "
-            "computed"
+            f"KL-divergence between {type(p).__name__} and {type(q).__name__} with different event "
+            f"shapes ({p.event_shape} and {q.event_shape}) cannot be computed"
         )
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(p, q):
+    """The trace of Q^-1 P, P of F F', sums squared distances of the columns of F."""
+    _check_events(p, q)
+    batch_shape = torch.broadcast_shapes(p.batch_shape, q.batch_shape)
+    columns = p._factor().expand((*batch_shape, -1, -1)).movedim(-1, 0)
+    trace = q._squared_distance(columns).sum(0)
+    distance = q._squared_distance(q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (trace + distance - p.event_shape[0])
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _kl_multivariatenormal_multivariatenormal(p, q):
+    _check_events(p, q)
     p_factor, q_factor = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
     shape = torch.broadcast_shapes(p_factor.shape, q_factor.shape)
     quotient = torch.linalg.solve_triangular(
@@ -202,6 +250,14 @@ def _kl_normal_normal(p, q):
 @register_kl(OneHotCategorical, OneHotCategorical)
 def _kl_onehotcategorical_onehotcategorical(p, q):
     return _kl_categorical_categorical(p._categorical, q._categorical)
+
+
+@register_kl(Pareto, Pareto)
+def _kl_pareto_pareto(p, q):
+    ratio = q.alpha / p.alpha
+    result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    result[(p.scale < q.scale).expand_as(result)] = torch.inf
+    return result
 
 
 @register_kl(Poisson, Poisson)
@@ -245,6 +301,8 @@ def _mean_log(p: Any) -> Tensor:
         return -p.rate.log() - euler_constant
     if isinstance(p, Beta):
         return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
+    if isinstance(p, Pareto):
+        return p.scale.log() + p.alpha.reciprocal()
     return (_x_log_x(p.high) - _x_log_x(p.low)) / (p.high - p.low) - 1
 
 
@@ -256,7 +314,9 @@ def _infinite_below_zero(p: Any, result: Tensor) -> Tensor:
 
 
 @register_kl(Beta, Exponential)
+@register_kl(ContinuousBernoulli, Exponential)
 @register_kl(Gamma, Exponential)
+@register_kl(Pareto, Exponential)
 @register_kl(Uniform, Exponential)
 def _kl_to_exponential(p, q):
     return _infinite_below_zero(p, q.rate * p.mean - q.rate.log() - p.entropy())
@@ -264,6 +324,7 @@ def _kl_to_exponential(p, q):
 
 @register_kl(Beta, Gamma)
 @register_kl(Exponential, Gamma)
+@register_kl(Pareto, Gamma)
 @register_kl(Uniform, Gamma)
 def _kl_to_gamma(p, q):
     constant = q.concentration.lgamma() - q.concentration * q.rate.log()
@@ -272,9 +333,12 @@ def _kl_to_gamma(p, q):
 
 
 @register_kl(Beta, Normal)
+@register_kl(ContinuousBernoulli, Normal)
 @register_kl(Exponential, Normal)
 @register_kl(Gamma, Normal)
+@register_kl(Gumbel, Normal)
 @register_kl(Laplace, Normal)
+@register_kl(Pareto, Normal)
 @register_kl(Uniform, Normal)
 def _kl_to_normal(p, q):
     variance = q.scale.pow(2)
@@ -292,8 +356,53 @@ def _kl_normal_laplace(p, q):
     return (2 * q.scale).log() + distance / q.scale - p.entropy()
 
 
+def _log_laplace_transform(p: Any, t: Tensor) -> Tensor:
+    """The logarithm of the mean of exp(-t x)."""
+    if isinstance(p, Exponential):
+        return -torch.log1p(t / p.rate)
+    if isinstance(p, Gamma):
+        return -p.concentration * torch.log1p(t / p.rate)
+    if isinstance(p, Normal):
+        return 0.5 * (t * p.scale).pow(2) - t * p.loc
+    if isinstance(p, Gumbel):
+        return torch.lgamma(1 + t * p.scale) - t * p.loc
+    width = t * (p.high - p.low)
+    return (-torch.expm1(-width) / width).log() - t * p.low
+
+
+@register_kl(Exponential, Gumbel)
+@register_kl(Gamma, Gumbel)
+@register_kl(Gumbel, Gumbel)
+@register_kl(Normal, Gumbel)
+@register_kl(Uniform, Gumbel)
+def _kl_to_gumbel(p, q):
+    t = q.scale.reciprocal()
+    tail = torch.exp(q.loc * t + _log_laplace_transform(p, t))
+    return q.scale.log() + (p.mean - q.loc) * t + tail - p.entropy()
+
+
+@register_kl(Beta, ContinuousBernoulli)
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+@register_kl(Uniform, ContinuousBernoulli)
+def _kl_to_continuous_bernoulli(p, q):
+    constant = q._cont_bern_log_norm() + torch.log1p(-q.probs)
+    result = -p.entropy() - p.mean * q.logits - constant
+    if isinstance(p, Uniform):
+        result[((p.high > 1) | (p.low < 0)).expand_as(result)] = torch.inf
+    return result
+
+
+@register_kl(Uniform, Pareto)
+def _kl_uniform_pareto(p, q):
+    constant = q.alpha.log() + q.alpha * q.scale.log()
+    result = (q.alpha + 1) * _mean_log(p) - constant - p.entropy()
+    result[(p.low < q.scale).expand_as(result)] = torch.inf
+    return result
+
+
 @register_kl(Beta, Uniform)
-def _kl_beta_uniform(p, q):
+@register_kl(ContinuousBernoulli, Uniform)
+def _kl_to_uniform(p, q):
     result = (q.high - q.low).log() - p.entropy()
     result[((q.low > 0) | (q.high < 1)).expand_as(result)] = torch.inf
     return result
@@ -315,19 +424,21 @@ def _kl_bernoulli_poisson(p, q):
     return q.rate - p.probs * q.rate.log() - p.entropy()
 
 
-@register_kl(Exponential, Beta)
-@register_kl(Exponential, Uniform)
-@register_kl(Gamma, Beta)
-@register_kl(Gamma, Uniform)
-@register_kl(Laplace, Beta)
-@register_kl(Laplace, Exponential)
-@register_kl(Laplace, Gamma)
-@register_kl(Laplace, Uniform)
-@register_kl(Normal, Beta)
-@register_kl(Normal, Exponential)
-@register_kl(Normal, Gamma)
-@register_kl(Normal, Uniform)
-@register_kl(Poisson, Bernoulli)
 def _kl_infinite(p, q):
     """p takes values that q never takes."""
     return torch.full_like(p.mean, torch.inf)
+
+
+for _p, _more in {
+    Beta: (Pareto,),
+    ContinuousBernoulli: (Pareto,),
+    Exponential: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    Gamma: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    Gumbel: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Laplace: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Normal: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Pareto: (Beta, ContinuousBernoulli, Uniform),
+    Poisson: (Bernoulli, Binomial),
+}.items():
+    for _q in _more:
+        register_kl(_p, _q)(_kl_infinite)

@@ -40,7 +40,57 @@ def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     return _inverse(torch.flip(reversed_factor, (-2, -1)).mT)
 
 
-class MultivariateNormal(Distribution):
+class CovarianceParameters:
+    """What the normal and Wishart distributions share: a matrix, given as one of three.
+
+    `covariance_matrix`, its inverse `precision_matrix`, or its lower triangular factor
+    `scale_tril`: the factor is what both compute with, the others are made when asked for.
+    """
+
+    _unbroadcasted_scale_tril: Tensor
+    _batch_shape: Size
+    _event_shape: Size
+
+    def _take_matrix(self, name: str, matrix: Tensor, batch_shape: Size) -> None:
+        """Keeps the one that is given, which still has to be checked."""
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+
+    def _factorise(self, name: str, matrix: Tensor) -> None:
+        if name == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif name == "covariance_matrix":
+            self._unbroadcasted_scale_tril = torch.linalg.cholesky(matrix)
+        else:
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+
+    def _expand_matrices(self, new: Any, shape: Size) -> None:
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+        for name in ("covariance_matrix", "precision_matrix", "scale_tril"):
+            if name in self.__dict__:
+                setattr(new, name, self.__dict__[name].expand(shape))
+
+    def _as_batch(self, matrix: Tensor) -> Tensor:
+        return matrix.expand(self._batch_shape + self._event_shape[-1:] * 2)
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        return self._as_batch(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        factor = self._unbroadcasted_scale_tril
+        return self._as_batch(torch.matmul(factor, factor.mT))
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        inverse = _inverse(self._unbroadcasted_scale_tril)
+        return self._as_batch(torch.matmul(inverse.mT, inverse))
+
+    def _half_log_det(self) -> Tensor:
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class MultivariateNormal(CovarianceParameters, Distribution):
     """The normal distribution of mean `loc` (..., n) and of one of three (..., n, n) matrices.
 
     `covariance_matrix`, its inverse `precision_matrix`, or its lower triangular factor
@@ -83,43 +133,17 @@ class MultivariateNormal(Distribution):
                 f"{name} must be at least two-dimensional, with optional leading batch dimensions"
             )
         batch_shape = Size(torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
-        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+        self._take_matrix(name, matrix, batch_shape)
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = torch.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._factorise(name, matrix)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(MultivariateNormal, _instance)
         vector = Size(batch_shape) + self.event_shape
         new.loc = self.loc.expand(vector)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-        for name in ("covariance_matrix", "precision_matrix", "scale_tril"):
-            if name in self.__dict__:
-                setattr(new, name, self.__dict__[name].expand(vector + self.event_shape))
+        self._expand_matrices(new, vector + self.event_shape)
         return self._finish_expand(new, batch_shape)
-
-    def _as_batch(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        return self._as_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        factor = self._unbroadcasted_scale_tril
-        return self._as_batch(torch.matmul(factor, factor.mT))
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        inverse = _inverse(self._unbroadcasted_scale_tril)
-        return self._as_batch(torch.matmul(inverse.mT, inverse))
 
     mean = same_as("loc")
     mode = same_as("loc")
@@ -134,13 +158,18 @@ class MultivariateNormal(Distribution):
         noise = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
-    def _half_log_det(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    def _factor(self) -> Tensor:
+        """The F of a covariance F F'."""
+        return self._unbroadcasted_scale_tril
+
+    def _squared_distance(self, x: Tensor) -> Tensor:
+        """x' C^-1 x for the covariance C."""
+        return _batch_mahalanobis(self._unbroadcasted_scale_tril, x)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        distance = self._squared_distance(value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + distance) - self._half_log_det()
 

@@ -69,3 +69,23 @@ class OneHotCategorical(Distribution):
         values = torch.eye(n, dtype=self._param.dtype, device=self._param.device)
         values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
         return values.expand((n, *self.batch_shape, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """OneHotCategorical whose draws pass gradients on to `probs` as if they were these.
+
+    Y. Bengio et al., Estimating or propagating gradients through stochastic neurons for
+    conditional computation, 2013;
+    https://pytorch.org/docs/stable/distributions.html#onehotcategorical
+
+    >>> import tiny_torch as torch
+    >>> probs = torch.ones(3, requires_grad=True)
+    >>> torch.distributions.OneHotCategoricalStraightThrough(probs).rsample().requires_grad
+    True
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        probs = self._categorical.probs
+        return self.sample(sample_shape) + (probs - probs.detach())

@@ -73,15 +73,20 @@ class lazy_property:
         return value
 
 
+def given_of(probs: Any, logits: Any) -> tuple[str, Any]:
+    """Name and value of the one that is given; ValueError for both and for none."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ("logits", logits) if probs is None else ("probs", probs)
+
+
 class BinaryParameters:
-    """What Bernoulli and Geometric share: `probs`, or their log-odds `logits`."""
+    """What Bernoulli and its like share: `probs`, or their log-odds `logits`."""
 
     def _take(self, probs: Any, logits: Any) -> Tensor:
-        """Keeps the one that is given, which is returned; ValueError for both and for none."""
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        name = "logits" if probs is None else "probs"
-        (given,) = broadcast_all(logits if probs is None else probs)
+        """Keeps the one that is given, which is returned."""
+        name, given = given_of(probs, logits)
+        (given,) = broadcast_all(given)
         setattr(self, name, given)
         return given
 
@@ -92,6 +97,17 @@ class BinaryParameters:
     @lazy_property
     def probs(self) -> Tensor:
         return logits_to_probs(self.logits, is_binary=True)
+
+
+class CountedTrials(BinaryParameters):
+    """What Binomial and NegativeBinomial share: a `total_count` that broadcasts with the other."""
+
+    def _take_counted(self, total_count: Any, probs: Any, logits: Any) -> Tensor:
+        name, given = given_of(probs, logits)
+        total_count, given = broadcast_all(total_count, given)
+        setattr(self, name, given)
+        self.total_count = total_count.type_as(given)
+        return given
 
 
 def same_as(path: str) -> Any:
