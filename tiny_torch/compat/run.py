@@ -130,6 +130,8 @@ def install() -> _Finder | None:
 
     spawn.get_preparation_data = get_preparation_data
     sys.modules["tiny_torch"].__name__ = "torch"  # which packages compare with what they patch
+    for name in paths.names("tiny_torch.optim"):  # packages go through its __dict__
+        getattr(sys.modules["tiny_torch.optim"], name)
     return finder
 
 
