@@ -9,7 +9,6 @@ from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import CountedTrials
-from tiny_torch.nn.functional import logsigmoid
 from tiny_torch.tensor import Tensor
 
 
@@ -71,7 +70,9 @@ class Binomial(CountedTrials, Distribution):
             self._validate_sample(value)
         n = self.total_count
         log_ways = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
-        return value * self.logits + n * logsigmoid(-self.logits) + log_ways
+        distance = self.logits.abs()
+        log_total = 0.5 * (self.logits + distance) + torch.log1p(torch.exp(-distance))
+        return value * self.logits - n * log_total + log_ways
 
     def _common_count(self, asked: str) -> int:
         """The one number of trials of the whole batch."""

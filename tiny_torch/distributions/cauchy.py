@@ -58,7 +58,7 @@ class Cauchy(Distribution):
         return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * torch.tan((value - 0.5) * math.pi)
+        return torch.tan((value - 0.5) * math.pi) * self.scale + self.loc
 
     def entropy(self) -> Tensor:
         return self.scale.log() + math.log(4 * math.pi)

@@ -40,19 +40,26 @@ class FisherSnedecor(Distribution):
         new._gamma2 = self._gamma2.expand(batch_shape)
         return new
 
+    def _df2_above(self, bound: float) -> Tensor:
+        """df2, with NaN where a moment does not exist."""
+        df2 = self.df2.clone(memory_format=torch.contiguous_format)
+        df2[df2 <= bound] = math.nan
+        return df2
+
     @property
     def mean(self) -> Tensor:
-        df2 = torch.where(self.df2 > 2, self.df2, math.nan)
+        df2 = self._df2_above(2)
         return df2 / (df2 - 2)
 
     @property
     def mode(self) -> Tensor:
         mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return torch.where(self.df1 > 2, mode, math.nan)
+        mode[self.df1 <= 2] = math.nan
+        return mode
 
     @property
     def variance(self) -> Tensor:
-        df1, df2 = self.df1, torch.where(self.df2 > 4, self.df2, math.nan)
+        df1, df2 = self.df1, self._df2_above(4)
         return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:

@@ -94,8 +94,8 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Tensor) -> Tensor:
         zero, c = self._exponential_or()
         log_survival = torch.log1p(-value)
-        tail = self.scale / c * torch.expm1(-c * log_survival)
-        return self.loc + torch.where(zero, -self.scale * log_survival, tail)
+        tail = self.scale / c * torch.expm1(-(c * log_survival))
+        return self.loc + torch.where(zero, -(self.scale * log_survival), tail)
 
     def entropy(self) -> Tensor:
         return torch.log(self.scale) + self.concentration + 1

@@ -41,7 +41,7 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         # Of the squared length of row i below the diagonal; that of row 0 is not used.
-        rows = (torch.arange(dim).to(self.concentration) - 1).clamp(min=0)
+        rows = torch.arange(-1, dim - 1).clamp(min=0).to(self.concentration)
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(rows + 0.5, marginal.unsqueeze(-1) - 0.5 * rows)
         super().__init__(self.concentration.shape, Size((dim, dim)), validate_args)

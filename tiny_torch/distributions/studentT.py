@@ -46,16 +46,21 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return torch.where(self.df > 1, self.loc, math.nan)
+        mean = self.loc.clone(memory_format=torch.contiguous_format)
+        mean[self.df <= 1] = math.nan
+        return mean
 
     mode = same_as("loc")
 
     @property
     def variance(self) -> Tensor:
         finite = self.df > 2
-        excess = torch.where(finite, self.df - 2, 1.0)  # where none is, gradients stay finite
-        variance = self.scale.pow(2) * self.df / excess
-        return torch.where(finite, variance, torch.where(self.df > 1, math.inf, math.nan))
+        df = self.df[finite]
+        variance = self.df.clone(memory_format=torch.contiguous_format)
+        variance[finite] = self.scale[finite].pow(2) * df / (df - 2)
+        variance[(self.df > 1) & ~finite] = math.inf
+        variance[self.df <= 1] = math.nan
+        return variance
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -55,7 +55,7 @@ class TransformedDistribution(Distribution):
                 f"{base_shape}."
             )
         # Parameters of transforms may broadcast the base; its events are at least theirs.
-        shape = transform.forward_shape(base_shape)
+        shape = Size(transform.forward_shape(base_shape))
         needed = transform.inverse_shape(shape)
         if base_shape != needed:
             base_distribution = base_distribution.expand(needed[: len(needed) - base_dim])

@@ -117,8 +117,9 @@ class Wishart(CovarianceParameters, ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        factor = self._df_of_matrices - self._event_shape[-1] - 1
-        return torch.where(factor > 0, factor, math.nan) * self.covariance_matrix
+        factor = self.df - self._event_shape[-1] - 1
+        factor[factor <= 0] = math.nan
+        return factor[..., None, None] * self.covariance_matrix
 
     @property
     def variance(self) -> Tensor:
