@@ -188,9 +188,10 @@ THEN = {
         var_mean vdot vsplit xlogy xlogy_ zero_
     """,
     "torch.linalg": """
-        cholesky cond cross det diagonal eigh eigvalsh inv LinAlgError lstsq matmul matrix_exp
-        matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet solve solve_triangular svd
-        svdvals vecdot vector_norm
+        cholesky cholesky_ex cond cross det diagonal eigh eigvalsh householder_product inv inv_ex
+        LinAlgError lstsq lu lu_factor lu_factor_ex lu_solve matmul matrix_exp matrix_norm
+        matrix_power matrix_rank multi_dot pinv qr slogdet solve solve_ex solve_triangular svd
+        svdvals tensorinv tensorsolve vander vecdot vector_norm
     """,
     "torch.special": """
         digamma erf erfc erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit logsumexp

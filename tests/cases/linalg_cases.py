@@ -14,6 +14,12 @@ def spd(A):
     return A @ A.mT + A.new_ones(A.shape[-1]).diag_embed()
 
 
+def triangle(A, upper):
+    """Triangular, with a diagonal that is not small."""
+    A = A + A.new_ones(A.shape[-1]).diag_embed() * 2
+    return A.triu() if upper else A.tril()
+
+
 def symmetric(A):
     return A + A.mT
 
@@ -85,6 +91,88 @@ CALLS: dict[str, Any] = {
         )
         for upper, left, unit in itertools.product((True, False), repeat=3)
     },
+    "cholesky_ex": (lambda m, A: m.linalg.cholesky_ex(spd(A)), SQUARE),
+    "cholesky_ex upper": (lambda m, A: m.linalg.cholesky_ex(spd(A), upper=True), SQUARE[:3]),
+    "cholesky_ex fails": (
+        lambda m, A: m.linalg.cholesky_ex(m.stack([A * 0, spd(A), symmetric(A)])).info, SQUARE
+    ),
+    "inv_ex": (lambda m, A: m.linalg.inv_ex(spd(A)), SQUARE),
+    "inv_ex fails": (lambda m, A: m.linalg.inv_ex(m.stack([spd(A), A * 0, spd(A)])).info, SQUARE),
+    "solve_ex": (lambda m, A, B: m.linalg.solve_ex(spd(A), B), SYSTEMS),
+    "solve_ex right": (
+        lambda m, A, B: m.linalg.solve_ex(spd(A), B.mT, left=False, check_errors=True),
+        [SYSTEMS[0], *SYSTEMS[4:]],
+    ),
+    "solve_ex fails": (
+        lambda m, A, B: [
+            m.linalg.solve_ex(x, B, left=left).info
+            for x in (A * 0, spd(A))
+            for left in (True, False)
+        ],
+        [[(3, 3), (3, 3)], [(2, 3, 3), (3, 3)], [(3, 3), (2, 3, 3)], [(2, 1, 3, 3), (4, 3, 3)]],
+    ),
+    **{
+        f"{name} {upper}": (call, shapes)
+        for upper in (False, True)
+        for name, call, shapes in (
+            (
+                "cholesky_solve",
+                lambda m, A, B, u=upper: m.cholesky_solve(B, triangle(A, u), upper=u),
+                [s for s in SYSTEMS if len(s[1]) > 1 and s != SYSTEMS[3]],
+            ),
+            (
+                "cholesky_inverse",
+                lambda m, A, u=upper: triangle(A, u).cholesky_inverse(u),
+                SQUARE,
+            ),
+        )
+    },
+    "lu": (lambda m, A: m.linalg.lu(A), ANY),
+    "lu_factor": (lambda m, A: m.linalg.lu_factor(A), ANY),
+    "lu_factor_ex": (lambda m, A: m.linalg.lu_factor_ex(A), [*ANY, [(2, 70, 70)], [(40, 70)]]),
+    "lu_factor_ex of singular": (
+        lambda m, A: m.linalg.lu_factor_ex(m.stack([A * 0, A, A * 0 + 2])), ANY
+    ),
+    "torch.lu": (lambda m, A: (*m.lu(A), *A.lu(get_infos=True), *m.lu(A, get_infos=True)), ANY[:3]),
+    "lu_unpack": (lambda m, A: m.lu_unpack(*m.linalg.lu_factor(A)), ANY),
+    "lu_unpack data": (
+        lambda m, A: m.lu_unpack(*m.linalg.lu_factor(A), unpack_pivots=False), ANY[:3]
+    ),
+    "lu_unpack pivots": (
+        lambda m, A: m.lu_unpack(*m.linalg.lu_factor(A.detach()), False), ANY[:3]
+    ),
+    **{
+        f"lu_solve {left} {adjoint}": (
+            lambda m, A, B, left=left, adjoint=adjoint: m.linalg.lu_solve(
+                *m.linalg.lu_factor(A), B if left else B.mT, left=left, adjoint=adjoint
+            ),
+            [s for s in SYSTEMS if len(s[1]) > 1 and s != SYSTEMS[3]],
+        )
+        for left, adjoint in itertools.product((True, False), repeat=2)
+    },
+    "torch.lu_solve": (
+        lambda m, A, B: (m.lu_solve(B, *m.lu(A)), B.lu_solve(*A.lu())), SYSTEMS[:1]
+    ),
+    "householder_product": (
+        lambda m, A, tau: (m.linalg.householder_product(A, tau), A.orgqr(tau)),
+        [[(4, 3), (3,)], [(4, 3), (2,)], [(3, 3), (3,)], [(2, 4, 3), (2, 2)], [(4, 3), (0,)],
+         [(0, 0), (0,)], [(4, 0), (0,)], [(0, 4, 3), (0, 3)]],
+    ),
+    "tensorinv": (
+        lambda m, A: m.linalg.tensorinv(A, ind=len(A.shape) // 3 + 1),
+        [[(6, 2, 3)], [(4, 6, 8, 3, 1)], [(3, 3)], [(0, 2, 0)]],
+    ),
+    "tensorsolve": (
+        lambda m, A, B: m.linalg.tensorsolve(A, B),
+        [[(6, 2, 3), (6,)], [(2, 3, 6), (2, 3)], [(0, 2, 0), (0, 2)]],
+    ),
+    "tensorsolve dims": (
+        lambda m, A, B: m.linalg.tensorsolve(A, B, dims=(0, 2)), [[(2, 6, 3), (6,)]]
+    ),
+    "linalg.vander": (
+        lambda m, x: (m.linalg.vander(x), m.linalg.vander(x, N=5)), [[(3,)], [(2, 4)], [(0, 2)]]
+    ),
+    "linalg.vander of a number": (lambda m, x: m.linalg.vander(x, N=3), [[()], [(2, 0)]]),
     "qr": (lambda m, A: m.linalg.qr(A), ANY),
     "qr complete": (lambda m, A: m.linalg.qr(A, mode="complete"), ANY),
     "qr r": (lambda m, A: m.linalg.qr(A, mode="r"), ANY),
@@ -251,6 +339,75 @@ def f(m, *shape):
 
 
 WRONG = [
+    lambda m: m.linalg.inv_ex(m.zeros(2, 2), check_errors=True),
+    lambda m: m.linalg.inv_ex(f(m, 3, 3), out=(m.zeros(3, 3), m.zeros(()))),
+    lambda m: m.linalg.inv_ex(f(m, 3, 3), out=(m.zeros(3, 3), m.zeros((), dtype=m.int32))),
+    lambda m: m.linalg.solve_ex(m.zeros(2, 2, 2), m.ones(2), check_errors=True),
+    lambda m: m.linalg.solve_ex(f(m, 3, 3), m.ones(3), left=False),
+    lambda m: m.linalg.solve_ex(f(m, 3, 3).half(), m.ones(3).half()),
+    lambda m: m.linalg.cholesky_ex(-f(m, 3, 3), check_errors=True),
+    lambda m: m.linalg.cholesky_ex(m.tensor([[4.0, 2, 1], [2, -5, 3], [1, 3, 7]])),
+    lambda m: m.linalg.cholesky_ex(m.tensor([[4.0, 2, 1], [2, -5, 3], [1, 3, 7]]), upper=True),
+    lambda m: m.cholesky_solve(m.ones(2), f(m, 2, 2)),
+    lambda m: m.cholesky_solve(m.ones(2, 1), m.ones(2)),
+    lambda m: m.cholesky_solve(m.ones(3, 1), f(m, 2, 2)),
+    lambda m: m.cholesky_solve(m.ones(2, 1), m.ones(2, 3)),
+    lambda m: m.cholesky_solve(m.ones(2, 1), f(m, 2, 2).double()),
+    lambda m: m.cholesky_solve(m.ones(2, 1).long(), m.ones(2, 2).long()),
+    lambda m: m.cholesky_solve(m.ones(3, 2, 1), m.ones(2, 2, 2)),
+    lambda m: m.cholesky_solve(m.ones(2, 1), 2),
+    lambda m: m.cholesky_solve(m.ones(2, 1), f(m, 2, 2), out=m.zeros(2, 1).double()),
+    lambda m: m.cholesky_inverse(m.ones(2)),
+    lambda m: m.cholesky_inverse(m.ones(2, 3)),
+    lambda m: m.cholesky_inverse(m.ones(2, 2).half()),
+    lambda m: m.cholesky_inverse(m.stack([f(m, 2, 2), m.zeros(2, 2)])),
+    lambda m: m.linalg.lu_factor(m.ones(2, 2)),
+    lambda m: m.linalg.lu_factor(m.zeros(2, 3, 2)),
+    lambda m: m.linalg.lu_factor_ex(m.zeros(2, 3), check_errors=True),
+    lambda m: m.linalg.lu_factor(f(m, 2, 2), pivot=False),
+    lambda m: m.linalg.lu(f(m, 2, 2), pivot=False),
+    lambda m: m.linalg.lu(m.ones(2)),
+    lambda m: m.linalg.lu(m.ones(2, 2).long()),
+    lambda m: m.linalg.lu(m.full((2, 2), math.nan)),
+    lambda m: m.lu(m.ones(2, 2)),
+    lambda m: m.lu(f(m, 2, 2), get_infos=True, out=(m.ones(2, 2), m.ones(2).int())),
+    lambda m: m.lu_unpack(f(m, 2, 2), m.tensor([1, 2])),
+    lambda m: m.lu_unpack(f(m, 2, 2), m.tensor([1, 2]).int() + 1),
+    lambda m: m.lu_unpack(f(m, 2, 2), m.tensor([1, 2]).int() - 1),
+    lambda m: m.lu_unpack(m.ones(2), m.tensor([1, 2]).int()),
+    lambda m: m.lu_unpack(m.arange(6).view(2, 3), m.tensor([2, 2]).int()),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([1, 2]).int(), m.ones(2)),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([1, 2]), m.ones(2, 1)),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([1]).int(), m.ones(2, 1)),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([1, 3]).int(), m.ones(2, 1)),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([0, 2]).int(), m.ones(2, 1)),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([1, 2]).int(), m.ones(3, 1), left=False),
+    lambda m: m.linalg.lu_solve(f(m, 2, 2), m.tensor([1, 2]).int(), m.ones(2, 1).double()),
+    lambda m: m.linalg.lu_solve(f(m, 3, 2, 2), m.tensor([1, 2]).int(), m.ones(2, 1)),
+    lambda m: m.linalg.lu_solve(m.ones(2, 3), m.tensor([1, 2]).int(), m.ones(2, 1)),
+    lambda m: m.linalg.lu_solve(m.zeros(2, 2), m.tensor([1, 2]).int(), m.ones(2, 1)),
+    lambda m: m.linalg.tensorinv(m.ones(2, 2), ind=0),
+    lambda m: m.linalg.tensorinv(m.ones(2, 2), ind=3),
+    lambda m: m.linalg.tensorinv(m.ones(2, 2), ind=1.5),
+    lambda m: m.linalg.tensorinv(m.ones(2, 2), ind=1),
+    lambda m: m.linalg.tensorinv(m.ones(2, 3), ind=1),
+    lambda m: m.linalg.tensorsolve(m.ones(2, 2), m.ones(3)),
+    lambda m: m.linalg.tensorsolve(m.ones(2, 2), m.ones(2)),
+    lambda m: m.linalg.tensorsolve(f(m, 2, 2), m.ones(2), dims=(5,)),
+    lambda m: m.linalg.tensorsolve(f(m, 2, 2), m.ones(2), dims=1),
+    lambda m: m.linalg.vander(m.ones(2), N=1),
+    lambda m: m.linalg.vander(m.ones(2), N=2.5),
+    lambda m: m.linalg.vander(m.ones(2) > 0),
+    lambda m: m.linalg.vander(m.ones(2).half()),
+    lambda m: m.linalg.vander(m.tensor([2, 3]).byte(), N=12),
+    lambda m: m.linalg.householder_product(m.ones(2), m.ones(1)),
+    lambda m: m.linalg.householder_product(m.ones(2, 3), m.ones(1)),
+    lambda m: m.linalg.householder_product(m.ones(3, 2), m.ones(3)),
+    lambda m: m.linalg.householder_product(m.ones(3, 2), m.ones(())),
+    lambda m: m.linalg.householder_product(m.ones(3, 2), m.ones(2).double()),
+    lambda m: m.linalg.householder_product(m.ones(2, 3, 2), m.ones(2)),
+    lambda m: m.linalg.householder_product(m.ones(2, 3, 2), m.ones(3, 2)),
+    lambda m: m.linalg.householder_product(m.ones(3, 2).long(), m.ones(2).long()),
     lambda m: m.linalg.solve(m.zeros(3, 3), m.ones(3)),
     lambda m: m.linalg.solve(m.zeros(2, 3, 3), m.ones(2, 3, 1)),
     lambda m: m.linalg.solve(f(m, 3, 3).double(), m.ones(3)),

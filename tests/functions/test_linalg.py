@@ -119,7 +119,8 @@ def test_gradient_of_singular_determinants():
 # ------------------------------------------------------------------------------- dtypes and errors
 
 FACTORS = ("cholesky", "inv", "det", "slogdet", "eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv",
-           "matrix_rank", "cond", "matrix_exp")  # fmt: skip
+           "matrix_rank", "cond", "matrix_exp", "inv_ex", "cholesky_ex", "lu", "lu_factor",
+           "lu_factor_ex")  # fmt: skip
 BAD = {
     "int": lambda m: m.ones(3, 3, dtype=m.int64),
     "bool": lambda m: m.ones(3, 3, dtype=m.bool),

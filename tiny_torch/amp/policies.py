@@ -32,7 +32,9 @@ FUNCTIONS = {
     "float32 on cpu": """
         binary_cross_entropy quantile nanquantile trace grid_sample
         max_unpool1d max_unpool2d max_unpool3d
-        inv solve cholesky qr eigh eigvalsh svd svdvals lstsq cond matrix_rank old_pinv
+        inv inv_ex solve cholesky cholesky_ex cholesky_solve cholesky_inverse old_lu old_lu_solve
+        qr householder_product eigh eigvalsh svd svdvals lstsq cond matrix_rank old_pinv tensorinv
+        tensorsolve
     """,
     "float32 on cuda": "cosine_similarity pdist dist renorm matrix_norm",
     "widest on cpu": "",

@@ -34,6 +34,7 @@ FIELDS = {
     "linalg_solve_ex": "result info",
     "linalg_svd": "U S Vh",
     "lu_unpack": "P L U",
+    "_lu_with_info": "LU pivots info",
     "max": "values indices",
     "median": "values indices",
     "min": "values indices",

@@ -31,6 +31,7 @@ from tiny_torch.functions.linalg import (
     distances,
     einsum,
     factor,
+    lu,
     matmul,
     matrices,
     products,

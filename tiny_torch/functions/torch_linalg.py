@@ -1,6 +1,6 @@
 """torch.linalg: norms, factorisations, systems of equations, functions of matrices.
 
-The ops stand in ops/: vectors, norms, factor, triangular, solve, matrices.
+The ops stand in ops/: vectors, norms, factor, triangular, lu, solve, matrices.
 https://pytorch.org/docs/stable/linalg.html
 """
 
@@ -10,14 +10,17 @@ from typing import Any
 
 from tiny_torch.functions.linalg.factor import (
     cholesky,
+    cholesky_ex,
     eig,
     eigh,
     eigvals,
     eigvalsh,
+    householder_product,
     qr,
     svd,
     svdvals,
 )
+from tiny_torch.functions.linalg.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from tiny_torch.functions.linalg.matmul import matmul
 from tiny_torch.functions.linalg.matrices import (
     cond,
@@ -27,9 +30,19 @@ from tiny_torch.functions.linalg.matrices import (
     matrix_rank,
     pinv,
 )
-from tiny_torch.functions.linalg.solve import det, inv, slogdet, solve
+from tiny_torch.functions.linalg.solve import (
+    det,
+    inv,
+    inv_ex,
+    slogdet,
+    solve,
+    solve_ex,
+    tensorinv,
+    tensorsolve,
+)
 from tiny_torch.functions.linalg.triangular import solve_triangular
 from tiny_torch.functions.linalg.vectors import linalg_cross as cross
+from tiny_torch.functions.linalg.vectors import linalg_vander as vander
 from tiny_torch.functions.linalg.vectors import multi_dot, vecdot
 from tiny_torch.functions.methods import publish
 from tiny_torch.functions.reduce.norms import matrix_norm, norm, vector_norm
@@ -47,10 +60,11 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "inv",
-    "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
-    "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vecdot",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
     "vector_norm",
 ]  # fmt: skip
 

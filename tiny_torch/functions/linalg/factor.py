@@ -7,8 +7,9 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.dtypes import not_implemented, scalar_type
-from tiny_torch.functions.common import into_same, name_results
+from tiny_torch.functions.common import into, into_same, name_results, standalone
 from tiny_torch.functions.linalg.lapack import (
+    WITHOUT_INVERSE,
     check_floating,
     check_input,
     check_matrix,
@@ -22,8 +23,15 @@ from tiny_torch.ops.linalg.factor import (
     LinalgQr,
     LinalgSvd,
 )
+from tiny_torch.ops.linalg.lapack import check_broadcast, check_info
 from tiny_torch.ops.linalg.matrices import LinalgEig
+from tiny_torch.ops.linalg.triangular import LinalgSolveTriangular
 from tiny_torch.tensor import Tensor
+
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the "
+    "leading minor of order {} is not positive-definite)."
+)
 
 
 @as_one
@@ -39,13 +47,109 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
             [1., 2.]])
     """
     check_input("linalg.cholesky", "input", input)
-    return into_same(out, apply(LinalgCholeskyEx, input, bool(upper)))
+    L, info = apply(LinalgCholeskyEx, input, bool(upper))
+    check_info("linalg.cholesky", info, NOT_POSITIVE)
+    return into_same(out, L)
+
+
+@as_one
+def cholesky_ex(
+    input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
+) -> Any:
+    """(L, info) of linalg.cholesky: info is int32, above 0 where a matrix is not positive definite.
+
+    It is the order of the first leading minor that is not. Raises LinAlgError there if
+    `check_errors`; else only the columns of L before it are of use.
+    https://pytorch.org/docs/stable/generated/torch.linalg.cholesky_ex.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.cholesky_ex(torch.tensor([[[4.0]], [[-1.0]]])).info
+    tensor([0, 1], dtype=torch.int32)
+    """
+    check_input("linalg.cholesky", "input", input)
+    results = apply(LinalgCholeskyEx, input, bool(upper))
+    if check_errors:
+        check_info("linalg.cholesky_ex", results[1], NOT_POSITIVE)
+    return name_results("linalg_cholesky_ex", results, out)
 
 
 @function_and_method("cholesky")
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """linalg.cholesky under its old name."""
     return cholesky(input, upper=upper, out=out)
+
+
+@function_and_method
+@as_one
+def cholesky_solve(
+    input: Tensor, input2: Tensor, upper: bool = False, *, out: Any = None
+) -> Tensor:
+    """X with L L^T X = input: X and input (*, n, k), L = input2 (*, n, n), or L^T if `upper`.
+
+    Batches broadcast. Raises RuntimeError where shapes or dtypes do not fit.
+    https://pytorch.org/docs/stable/generated/torch.cholesky_solve.html
+
+    >>> import tiny_torch as torch
+    >>> L = torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    >>> torch.cholesky_solve(torch.tensor([[6.0], [7.0]]), L)
+    tensor([[1.],
+            [1.]])
+    """
+    for name, x in (("b", input), ("u", input2)):
+        if x.ndim < 2:
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead"
+            )
+    if input.dtype is not input2.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type "
+            f"{scalar_type(input.dtype)} and A of type {scalar_type(input2.dtype)} instead."
+        )
+    check_square("cholesky_solve", input2)
+    if input.shape[-2] != input2.shape[-1]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-1]} by "
+            f"{input2.shape[-1]} but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
+        )
+    check_broadcast(input.shape[:-2], input2.shape[:-2])
+    check_numbers("cholesky_solve_cpu", input)
+    return into(out, solve_by_factor(input2, input, bool(upper)))
+
+
+def solve_by_factor(L: Tensor, B: Tensor, upper: bool) -> Tensor:
+    """X with L L^T X = B, or L^T L X = B if `upper`."""
+    lower = L.mT if upper else L
+    Y = apply(LinalgSolveTriangular, lower, B, False, True, False)
+    return apply(LinalgSolveTriangular, lower.mT, Y, True, True, False)
+
+
+@function_and_method
+@as_one
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """The inverse of L L^T, L = input (*, n, n), or L^T if `upper`.
+
+    Raises LinAlgError where a number on the diagonal is 0.
+    https://pytorch.org/docs/stable/generated/torch.cholesky_inverse.html
+
+    >>> import tiny_torch as torch
+    >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 1.0000]])
+    """
+    check_matrix("cholesky_inverse", "cholesky_inverse", "input", input)
+    check_square("cholesky_inverse", input)
+    check_numbers("cholesky_inverse_out_cpu", input)
+    zeros = input.detach().diagonal(0, -2, -1) == 0
+    order = zeros.int().argmax(-1) + 1 if zeros.shape[-1] else zeros.sum(-1)
+    check_info("cholesky_inverse", order * zeros.any(-1), WITHOUT_INVERSE)
+    eye = input.new_ones(input.shape[-1]).diag_embed()
+    return into(out, solve_by_factor(input, eye.expand(input.shape), bool(upper)))
+
+
+def check_numbers(name: str, A: Tensor) -> None:
+    """NotImplementedError but for float32 and float64."""
+    if not A.is_floating_point() or A.itemsize == 2:
+        raise not_implemented(name, A.dtype)
 
 
 @as_one
@@ -73,6 +177,59 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     https://pytorch.org/docs/stable/generated/torch.qr.html
     """
     return name_results("qr", qr(input, "reduced" if some else "complete"), out)
+
+
+@function_and_method("orgqr")
+@as_one
+def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
+    """The first n columns of H_1 H_2 ... H_k, H_i = I - tau_i v_i v_i^T: (*, m, n), (*, k).
+
+    v_i is column i of input below the diagonal, after a 1 on it. Raises RuntimeError unless
+    m >= n >= k, batches and dtypes are the same.
+    https://pytorch.org/docs/stable/generated/torch.linalg.householder_product.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.householder_product(torch.zeros(2, 1), torch.tensor([2.0]))
+    tensor([[-1.],
+            [ 0.]])
+    """
+    name = "torch.linalg.householder_product"
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    m, n = input.shape[-2:]
+    if m < n:
+        raise RuntimeError(
+            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
+    if tau.ndim and n < tau.shape[-1]:
+        raise RuntimeError(
+            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
+        )
+    if tau.ndim == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if tau.ndim != input.ndim - 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "
+            f"to {tau.ndim} and input.ndim is equal to {input.ndim}"
+        )
+    if tau.shape[:-1] != input.shape[:-2]:
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{list(tau.shape[:-1])}"
+        )
+    if tau.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}: tau dtype {scalar_type(tau.dtype)} does not match input dtype "
+            f"{scalar_type(input.dtype)}"
+        )
+    check_numbers("orgqr_cpu", input)
+    eye = input.new_ones(m).diag_embed()[:n].expand((*input.shape[:-2], n, m))
+    vectors = input.tril(-1) + eye.mT
+    product = eye.contiguous()  # transposed, so that the result lies column after column
+    for i in reversed(range(tau.shape[-1])):
+        v = vectors[..., i : i + 1]
+        product = product - (product @ v) @ (tau[..., i, None, None] * v).mT
+    return into_same(out, standalone(product.mT))
 
 
 @as_one

@@ -7,6 +7,11 @@ from typing import Any
 from tiny_torch.base.dtypes import scalar_type
 from tiny_torch.tensor import Tensor
 
+WITHOUT_INVERSE = (
+    "The diagonal element {} is zero, the inversion could not be completed because the input "
+    "matrix is singular."
+)
+
 
 def check_matrix(name: str, function: str, argument: str, A: Any) -> None:
     """TypeError unless A is a tensor, RuntimeError unless it is at least a matrix."""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.functions.common import into_same, name_results
-from tiny_torch.functions.linalg.lapack import check_input, check_matrix, check_precision
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.functions.common import into_same, name_results, standalone
+from tiny_torch.functions.linalg.lapack import (
+    WITHOUT_INVERSE,
+    check_input,
+    check_matrix,
+    check_precision,
+)
 from tiny_torch.functions.linalg.triangular import check_pair
 from tiny_torch.functions.public import function_and_method
-from tiny_torch.ops.linalg.solve import LinalgDet, LinalgInvEx, LinalgSlogdet, LinalgSolveEx
+from tiny_torch.ops.linalg.lapack import check_info
+from tiny_torch.ops.linalg.solve import (
+    SINGULAR,
+    LinalgDet,
+    LinalgInvEx,
+    LinalgSlogdet,
+    LinalgSolveEx,
+)
 from tiny_torch.tensor import Tensor
 
 
@@ -25,8 +39,32 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
+    return into_same(out, regular_inverse("linalg.inv", A))
+
+
+def regular_inverse(name: str, A: Tensor) -> Tensor:
     check_input("linalg.inv", "A", A, RuntimeError)
-    return into_same(out, apply(LinalgInvEx, A))
+    inverse, info = apply(LinalgInvEx, A)
+    check_info(name, info, WITHOUT_INVERSE)
+    return inverse
+
+
+@as_one
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+    """(inverse, info) of square matrices: info is int32, above 0 where a matrix is singular.
+
+    Raises LinAlgError there if `check_errors`; else that inverse is of inf and NaN.
+    https://pytorch.org/docs/stable/generated/torch.linalg.inv_ex.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.inv_ex(torch.tensor([[[2.0]], [[0.0]]])).info
+    tensor([0, 1], dtype=torch.int32)
+    """
+    check_input("linalg.inv", "A", A, RuntimeError)
+    results = apply(LinalgInvEx, A)
+    if check_errors:
+        check_info("linalg.inv_ex", results[1], WITHOUT_INVERSE)
+    return name_results("linalg_inv_ex", results, out)
 
 
 @function_and_method
@@ -46,6 +84,34 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2))
     tensor([0.5000, 0.2500])
     """
+    X, info = solution_and_info(A, B, left, RuntimeError)
+    check_info("torch.linalg.solve", info, SINGULAR)
+    return into_same(out, X)
+
+
+@as_one
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
+) -> Any:
+    """(result, info) of linalg.solve: info is int32, above 0 where a matrix of A is singular.
+
+    Raises LinAlgError there if `check_errors`; else that result is of inf and NaN.
+    https://pytorch.org/docs/stable/generated/torch.linalg.solve_ex.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.solve_ex(torch.tensor([[[2.0]], [[0.0]]]), torch.ones(2, 1)).info
+    tensor([0, 1], dtype=torch.int32)
+    """
+    X, info = solution_and_info(A, B, left, NotImplementedError)
+    if check_errors:
+        check_info("torch.linalg.solve_ex", info, SINGULAR)
+    return name_results("linalg_solve_ex", (X, info), out)
+
+
+def solution_and_info(
+    A: Tensor, B: Tensor, left: bool, error: type[Exception]
+) -> tuple[Tensor, Tensor]:
+    """X, and info of A's batch; `error` is raised for half types."""
     name = "linalg.solve"
     check_matrix(name, "linalg_solve", "A", A)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
@@ -55,11 +121,70 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor
             "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
         )
     columns = B.unsqueeze(-1) if vector else B
-    check_precision(name, A, RuntimeError)
+    check_precision(name, A, error)
     check_pair(name, A, columns, left)
     if left:
-        return into_same(out, apply(LinalgSolveEx, A, B, vector))
-    return into_same(out, apply(LinalgSolveEx, A.mT, B.mT, False).mT)
+        return apply(LinalgSolveEx, A, B, vector)
+    X, info = apply(LinalgSolveEx, A.mT, B.mT, False)
+    return X.mT, info
+
+
+# ----------------------------------------------------------------------------------------- tensors
+
+
+@as_one
+def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
+    """The inverse for tensordot(A, ., ind): dims [ind:] and [:ind] of A have one size, and trade.
+
+    Raises RuntimeError where they have not, LinAlgError without an inverse.
+    https://pytorch.org/docs/stable/generated/torch.linalg.tensorinv.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
+    torch.Size([6, 2, 3])
+    """
+    if isinstance(ind, bool) or not isinstance(ind, int):
+        raise wrong_kind("linalg_tensorinv", "ind", "int", ind)
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if ind > A.ndim:
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
+    left, right = A.shape[:ind], A.shape[ind:]
+    check_products("ind", math.prod(right), math.prod(left))
+    inverse = regular_inverse("inv", A.reshape(math.prod(left), math.prod(right)))
+    return into_same(out, standalone(inverse.reshape(*right, *left)))
+
+
+@as_one
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
+    """X with tensordot(A, X, X.ndim) = B, after `dims` of A were moved to its end.
+
+    A (*b, *x), B (*b) -> X (*x), where both have one size. Raises RuntimeError where they have not,
+    LinAlgError without a solution.
+    https://pytorch.org/docs/stable/generated/torch.linalg.tensorsolve.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3)).shape
+    torch.Size([6])
+    """
+    if dims is not None:
+        A = A.movedim(dims, tuple(range(A.ndim - len(dims), A.ndim)))
+    shape = A.shape[B.ndim :]
+    size = math.prod(shape)
+    check_products("other.ndim", size, B.numel())
+    X = solve(A.reshape(size, size), B.reshape(-1))
+    return into_same(out, standalone(X.reshape(shape)))
+
+
+def check_products(cut: str, right: int, left: int) -> None:
+    if right != left:
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[{cut}:]) == "
+            f"prod(self.shape[:{cut}]), but got {right} != {left}"
+        )
+
+
+# ------------------------------------------------------------------------------------ determinants
 
 
 def det(A: Tensor, *, out: Any = None) -> Tensor:

@@ -10,7 +10,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.base.dtypes import not_implemented, other_type
+from tiny_torch.base.dtypes import not_implemented, other_type, scalar_type
 from tiny_torch.functions.common import (
     check_listed,
     into,
@@ -21,6 +21,7 @@ from tiny_torch.functions.common import (
 from tiny_torch.functions.linalg.einsum import tensordot
 from tiny_torch.functions.linalg.matmul import dot, matmul
 from tiny_torch.functions.public import function, function_and_method
+from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import Mul
 from tiny_torch.ops.linalg.vectors import LinalgCross
@@ -162,6 +163,33 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
             f"linalg.vecdot: expected vectors of the same size, got {x.shape[0]} and {y.shape[0]}"
         )
     return into_same(out, (x * y).sum(dim))
+
+
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element: (*, n) -> (*, n, N), N = n by default.
+
+    Integers give int64. Raises RuntimeError where N is less than 2, for bool and half types.
+    https://pytorch.org/docs/stable/generated/torch.linalg.vander.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=4)
+    tensor([[ 1,  2,  4,  8],
+            [ 1,  3,  9, 27]])
+    """
+    if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
+        raise wrong_kind("linalg_vander", "N", "int", N)
+    half = x.is_floating_point() and x.itemsize == 2
+    if half or x.dtype is _core.bool:
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{scalar_type(x.dtype)}"
+        )
+    x = (x if x.ndim else x.unsqueeze(0)).unsqueeze(-1)
+    count = x.shape[-2] if N is None else N
+    if count < 2:
+        raise RuntimeError("N must be greater than 1.")
+    powers = x.expand((*x.shape[:-1], count - 1)).cumprod(-1)
+    return cat([powers.new_ones((*x.shape[:-1], 1)), powers], -1)
 
 
 # --------------------------------------------------------------------------------------- chains

@@ -6,9 +6,6 @@ repeat, the gradients of their vectors are not finite, as in PyTorch.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import Any
-
 import numpy as np
 
 from tiny_torch.autograd.apply import apply, apply_many
@@ -21,6 +18,7 @@ from tiny_torch.ops.linalg.lapack import (
     in_tensors,
     lapack,
     svd_of_finite,
+    with_info,
 )
 from tiny_torch.ops.linalg.triangular import LinalgSolveTriangular
 from tiny_torch.ops.shape.join import Cat
@@ -47,50 +45,32 @@ def over_differences(x: Tensor, values: Tensor) -> Tensor:
 
 
 class LinalgCholeskyEx(Op):
-    """A = L L^T; of A only one triangle is read."""
+    """A = L L^T, and info: the order of the first leading minor that has no such L, or 0.
 
+    Of A only one triangle is read.
+    """
+
+    outputs = 2
     saves = (~0,)
     words = "result:L"
 
     @staticmethod
     def forward(A, upper):
-        triangle = A.transpose(-1, -2) if upper else A
-        factor = lapack(
-            "linalg.cholesky",
-            cholesky_of_numbers,
-            triangle,
-            reason=not_positive_definite,
-        )
+        factor, info = lapack("linalg.cholesky", CHOLESKY, A.transpose(-1, -2) if upper else A)
         result = by_columns(factor.swapaxes(-1, -2) if upper else factor)
-        return result, (result, upper)
+        return (result, by_rows(info)), (result, upper)
 
     @staticmethod
     @in_tensors
-    def backward(saved, grad, needs):
+    def backward(saved, grads, needs):
         L, upper = saved
+        grad = grads[0]
         if upper:
             L, grad = L.mT, grad.mT
         inner = halved_diagonal((L.mT @ grad).tril())
         half = apply(LinalgSolveTriangular, L.mT, inner, True, True, False)
         result = apply(LinalgSolveTriangular, L, half, False, False, False)
         return (result + result.mT) / 2
-
-
-def not_positive_definite(matrix: Any) -> str:
-    """What is wrong with a matrix, from the first leading minor that has no factor."""
-
-    def fails(order: int) -> bool:
-        try:
-            cholesky_of_numbers(matrix[:order, :order])
-        except np.linalg.LinAlgError:
-            return True
-        return False
-
-    order = 1 + bisect_left(range(1, len(matrix)), True, key=fails)
-    return (
-        "The factorization could not be completed because the input is not positive-definite (the "
-        f"leading minor of order {order} is not positive-definite)."
-    )
 
 
 def cholesky_of_numbers(values):
@@ -100,6 +80,22 @@ def cholesky_of_numbers(values):
     if np.isnan(factor).any():
         raise np.linalg.LinAlgError
     return factor
+
+
+def cholesky_until_failure(matrix):
+    """The columns of L up to the first that has none, as LAPACK leaves them; and its number."""
+    L = np.tril(matrix)
+    for j in range(len(L)):
+        row = L[j, :j]
+        L[j, j] -= row @ row
+        if not L[j, j] > 0:
+            return L, np.int32(j + 1)
+        L[j, j] = np.sqrt(L[j, j])
+        L[j + 1 :, j] = (L[j + 1 :, j] - L[j + 1 :, :j] @ row) / L[j, j]
+    return L, np.int32(0)
+
+
+CHOLESKY = with_info(cholesky_of_numbers, cholesky_until_failure)
 
 
 # --------------------------------------------------------------------------------------------- QR

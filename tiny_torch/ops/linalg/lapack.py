@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.tensor import wrap
+from tiny_torch.tensor import Tensor, wrap
 
 
 class _LinAlgError(RuntimeError):
@@ -27,13 +27,12 @@ def lapack(
     name: str,
     function: Callable,
     *arrays: Any,
-    reason: str | Callable[..., str] = "failed",
+    reason: str = "failed",
     **options: Any,
 ) -> Any:
     """NumPy's function of the arrays; its results as NumPy's arrays.
 
-    Raises LinAlgError with the reason (which may be a function of the matrices), and the first of a
-    batch that it is true of.
+    Raises LinAlgError with the reason, and the first of a batch that it is true of.
     """
     for array in arrays:
         if array.device != "cpu":
@@ -43,14 +42,17 @@ def lapack(
         try:
             return function(*values, **options)
         except np.linalg.LinAlgError as error:
-            i, failed = first_failure(function, values, options)
-            batch = f"(Batch element {i}): " if values[0].ndim > 2 else ""
-            told = reason if isinstance(reason, str) else reason(*failed)
-            raise LinAlgError(f"{name}: {batch}{told}") from error
+            place = first_failure(function, values, options) if values[0].ndim > 2 else None
+            raise LinAlgError(failure(name, place, reason)) from error
 
 
-def first_failure(function: Callable, values: list, options: dict) -> tuple[int, list]:
-    """The number of the first matrix of a batch that fails, and the matrices."""
+def failure(name: str, place: int | None, reason: str) -> str:
+    batch = "" if place is None else f"(Batch element {place}): "
+    return f"{name}: {batch}{reason}"
+
+
+def first_failure(function: Callable, values: list, options: dict) -> int:
+    """The number of the first matrix of a batch that fails."""
     batch = np.broadcast_shapes(*[x.shape[:-2] for x in values])
     stacks = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in values]
     for i, at in enumerate(np.ndindex(batch)):
@@ -58,8 +60,37 @@ def first_failure(function: Callable, values: list, options: dict) -> tuple[int,
         try:
             function(*matrices, **options)
         except np.linalg.LinAlgError:
-            return i, matrices
-    return 0, values
+            return i
+    return 0
+
+
+def with_info(function: Callable, alone: Callable) -> Callable:
+    """The function of stacks of matrices, and an int32 for each: 0 where it did not fail.
+
+    `alone` answers both for the matrices of a failure: there the int tells what went wrong.
+    """
+
+    def run(*values):
+        try:
+            return function(*values), np.zeros(values[0].shape[:-2], np.int32)
+        except np.linalg.LinAlgError:
+            if values[0].ndim == 2:
+                return alone(*values)
+        results, info = zip(*map(run, *values), strict=True)
+        return np.stack(results), np.stack(info)
+
+    return run
+
+
+def check_info(
+    name: str, info: Tensor, reason: str, error: type[RuntimeError] = LinAlgError
+) -> None:
+    """Raises the error where an info is not 0; {} in the reason stands for the first of them."""
+    codes = info.array.numpy()
+    if codes.any():
+        first = int(np.flatnonzero(codes)[0])
+        code = reason.format(codes.flat[first])
+        raise error(failure(name, first if codes.ndim else None, code))
 
 
 # --------------------------------------------------------------------------------- NaN and infinity

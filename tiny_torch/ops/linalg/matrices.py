@@ -26,7 +26,7 @@ from tiny_torch.ops.linalg.lapack import (
     lapack,
     svd_of_finite,
 )
-from tiny_torch.ops.linalg.solve import LinalgSolveEx
+from tiny_torch.ops.linalg.solve import solve_regular
 from tiny_torch.ops.shape.join import Cat
 from tiny_torch.tensor import Tensor, wrap
 
@@ -232,10 +232,10 @@ class LinalgEig(Op):
         values, V = saved
         to_values, to_V = grads
         if to_V is None:
-            return apply(LinalgSolveEx, V.mT, to_values.unsqueeze(-1) * V.mT, False)
+            return solve_regular(V.mT, to_values.unsqueeze(-1) * V.mT)
         turn = V.mT @ to_V
         lengths = V.mT @ (V * columns(turn.diagonal(0, -2, -1)))  # which stay 1
         inner = over_differences(turn - lengths, values)
         if to_values is not None:
             inner = inner + to_values.diag_embed()
-        return apply(LinalgSolveEx, V.mT, inner @ V.mT, False)
+        return solve_regular(V.mT, inner @ V.mT)

@@ -35,6 +35,14 @@ def substitute(A: Any, B: Any, upper: bool) -> Any:
     return X
 
 
+def solve_unit(A: Any, B: Any, upper: bool) -> Any:
+    """`substitute` with ones on the diagonal of A."""
+    n = A.shape[-1]
+    A = np.array(A)
+    A[..., range(n), range(n)] = 1
+    return substitute(A, B, upper)
+
+
 class LinalgSolveTriangular(Op):
     """X with A X = B, or X A = B; one triangle of A is read, its diagonal is 1 if unitriangular."""
 
@@ -44,13 +52,10 @@ class LinalgSolveTriangular(Op):
     @staticmethod
     def forward(A, B, upper, left, unitriangular):
         def solve(A, B):
-            A = np.triu(A) if upper else np.tril(A)
-            if unitriangular:
-                n = A.shape[-1]
-                A[..., range(n), range(n)] = 1
+            solve_left = solve_unit if unitriangular else substitute
             if left:
-                return substitute(A, B, upper)
-            return substitute(A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper).swapaxes(-1, -2)
+                return solve_left(A, B, upper)
+            return solve_left(A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper).swapaxes(-1, -2)
 
         batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
         wide = B.expand((*batch, *B.shape[-2:]))
