@@ -159,8 +159,8 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
     """X with tensordot(input, X, X.ndim) = other, after `dims` of input were moved to its end.
 
-    input (*b, *x), other (*b) -> X (*x), where both have one size. Raises RuntimeError where they have not,
-    LinAlgError without a solution.
+    input (*b, *x), other (*b) -> X (*x), where both have one size. Raises RuntimeError where they
+    have not, LinAlgError without a solution.
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorsolve.html
 
     >>> import tiny_torch as torch
