@@ -18,6 +18,7 @@ from tiny_torch.functions.linalg.lapack import (
 )
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.linalg.factor import (
+    Geqrf,
     LinalgCholeskyEx,
     LinalgEigh,
     LinalgQr,
@@ -177,6 +178,27 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     https://pytorch.org/docs/stable/generated/torch.qr.html
     """
     return name_results("qr", qr(input, "reduced" if some else "complete"), out)
+
+
+@function_and_method
+@as_one
+def geqrf(input: Tensor, *, out: Any = None) -> Any:
+    """(a, tau) of a QR decomposition: R in the upper triangle of a, (*, m, n), Q as reflections.
+
+    linalg.householder_product makes Q of them. It has no gradient.
+    https://pytorch.org/docs/stable/generated/torch.geqrf.html
+
+    >>> import tiny_torch as torch
+    >>> A = torch.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> a, tau = torch.geqrf(A)
+    >>> torch.linalg.householder_product(a, tau) @ a.triu()
+    tensor([[3., 1.],
+            [4., 2.]])
+    """
+    if input.ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    check_numbers("geqrf_cpu", input)
+    return name_results("geqrf", apply(Geqrf, input), out)
 
 
 @function_and_method("orgqr")

@@ -9,6 +9,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base import return_types
 from tiny_torch.base.dtypes import scalar_type
 from tiny_torch.functions.common import into_same, name_results, standalone
 from tiny_torch.functions.linalg.factor import check_numbers
@@ -104,9 +105,9 @@ def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
     https://pytorch.org/docs/stable/generated/torch.lu.html
     """
     results = lu_factor_ex(A, pivot=pivot)
-    if get_infos:
-        return name_results("_lu_with_info", results, out)
-    return tuple(name_results("linalg_lu_factor", results[:2], out))
+    if not get_infos:
+        return tuple(name_results("linalg_lu_factor", results[:2], out))
+    return return_types._lu_with_info(name_results("linalg_lu_factor_ex", results, out))
 
 
 # -------------------------------------------------------------------------------------- unpacking

@@ -133,10 +133,10 @@ def solution_and_info(
 
 
 @as_one
-def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
-    """The inverse for tensordot(A, ., ind): dims [ind:] and [:ind] of A have one size, and trade.
+def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
+    """The inverse for tensordot(input, ., ind): (*a, *b) -> (*b, *a), cut before dim `ind`.
 
-    Raises RuntimeError where they have not, LinAlgError without an inverse.
+    Raises RuntimeError unless a and b have one product, LinAlgError without an inverse.
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorinv.html
 
     >>> import tiny_torch as torch
@@ -147,19 +147,19 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
         raise wrong_kind("linalg_tensorinv", "ind", "int", ind)
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    if ind > A.ndim:
-        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
-    left, right = A.shape[:ind], A.shape[ind:]
+    if ind > input.ndim:
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {input.ndim}")
+    left, right = input.shape[:ind], input.shape[ind:]
     check_products("ind", math.prod(right), math.prod(left))
-    inverse = regular_inverse("inv", A.reshape(math.prod(left), math.prod(right)))
+    inverse = regular_inverse("inv", input.reshape(math.prod(left), math.prod(right)))
     return into_same(out, standalone(inverse.reshape(*right, *left)))
 
 
 @as_one
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B, after `dims` of A were moved to its end.
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
+    """X with tensordot(input, X, X.ndim) = other, after `dims` of input were moved to its end.
 
-    A (*b, *x), B (*b) -> X (*x), where both have one size. Raises RuntimeError where they have not,
+    input (*b, *x), other (*b) -> X (*x). Raises RuntimeError unless b and x have one product,
     LinAlgError without a solution.
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorsolve.html
 
@@ -168,11 +168,11 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> T
     torch.Size([6])
     """
     if dims is not None:
-        A = A.movedim(dims, tuple(range(A.ndim - len(dims), A.ndim)))
-    shape = A.shape[B.ndim :]
+        input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
+    shape = input.shape[other.ndim :]
     size = math.prod(shape)
-    check_products("other.ndim", size, B.numel())
-    X = solve(A.reshape(size, size), B.reshape(-1))
+    check_products("other.ndim", size, other.numel())
+    X = solve(input.reshape(size, size), other.reshape(-1))
     return into_same(out, standalone(X.reshape(shape)))
 
 
