@@ -201,7 +201,6 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     return name_results("geqrf", apply(Geqrf, input), out)
 
 
-@function_and_method("orgqr")
 @as_one
 def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first n columns of H_1 H_2 ... H_k, H_i = I - tau_i v_i v_i^T: (*, m, n), (*, k).
@@ -252,6 +251,12 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tenso
         v = vectors[..., i : i + 1]
         product = product - (product @ v) @ (tau[..., i, None, None] * v).mT
     return into_same(out, standalone(product.mT))
+
+
+@function_and_method
+def orgqr(input: Tensor, input2: Tensor, *, out: Any = None) -> Tensor:
+    """linalg.householder_product. https://pytorch.org/docs/stable/generated/torch.orgqr.html"""
+    return householder_product(input, input2, out=out)
 
 
 @as_one

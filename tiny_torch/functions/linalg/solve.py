@@ -152,7 +152,8 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     left, right = input.shape[:ind], input.shape[ind:]
     check_products("ind", math.prod(right), math.prod(left))
     inverse = regular_inverse("inv", input.reshape(math.prod(left), math.prod(right)))
-    return into_same(out, standalone(inverse.reshape(*right, *left)))
+    result = standalone(inverse.reshape(*right, *left))
+    return result if out is None else into_same(out, result.contiguous())
 
 
 @as_one
