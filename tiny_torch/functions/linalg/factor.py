@@ -191,9 +191,8 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     >>> import tiny_torch as torch
     >>> A = torch.tensor([[3.0, 1.0], [4.0, 2.0]])
     >>> a, tau = torch.geqrf(A)
-    >>> torch.linalg.householder_product(a, tau) @ a.triu()
-    tensor([[3., 1.],
-            [4., 2.]])
+    >>> torch.allclose(torch.linalg.householder_product(a, tau) @ a.triu(), A)
+    True
     """
     if input.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
