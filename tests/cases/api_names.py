@@ -182,6 +182,7 @@ THEN = {
         rrelu_ rsqrt_ scalar_tensor scatter_reduce searchsorted select_scatter selu selu_
         set_default_device set_default_tensor_type set_num_interop_threads sgn ShortTensor sigmoid_
         signbit sin_ sinc sinc_ sinh sinh_ slice_scatter slogdet split_with_sizes sqrt_ square_
+        cholesky_inverse cholesky_solve geqrf lu lu_solve lu_unpack orgqr
         std_mean subtract swapaxes swapdims take take_along_dim tan_ tanh_ tensor_split tensordot
         threshold threshold_ tile trace trapezoid trapz tril_indices triplet_margin_loss
         triu_indices true_divide trunc_ typename unflatten unique_consecutive unravel_index vander
@@ -239,6 +240,7 @@ THEN = {
         register_post_accumulate_grad_hook remainder_ renorm renorm_ resize_ resize_as_ retains_grad
         rot90 round_ rsqrt_ scatter_reduce scatter_reduce_ select_scatter share_memory_ sign_
         signbit sin_ sinc sinh sinh_ slice_scatter slogdet split_with_sizes square_ storage
+        cholesky_inverse cholesky_solve geqrf lu lu_solve orgqr
         storage_offset subtract sum_to_size svd swapaxes swapaxes_ swapdims take take_along_dim tan_
         tensor_split tile trace tril_ triu_ true_divide trunc_ unflatten unfold unique_consecutive
         untyped_storage vsplit xlogy

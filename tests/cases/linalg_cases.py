@@ -153,6 +153,7 @@ CALLS: dict[str, Any] = {
     "torch.lu_solve": (
         lambda m, A, B: (m.lu_solve(B, *m.lu(A)), B.lu_solve(*A.lu())), SYSTEMS[:1]
     ),
+    "geqrf": (lambda m, A: (*m.geqrf(A.detach()), A.detach().geqrf().tau), ANY),
     "householder_product": (
         lambda m, A, tau: (m.linalg.householder_product(A, tau), A.orgqr(tau)),
         [[(4, 3), (3,)], [(4, 3), (2,)], [(3, 3), (3,)], [(2, 4, 3), (2, 2)], [(4, 3), (0,)],
@@ -400,6 +401,9 @@ WRONG = [
     lambda m: m.linalg.vander(m.ones(2) > 0),
     lambda m: m.linalg.vander(m.ones(2).half()),
     lambda m: m.linalg.vander(m.tensor([2, 3]).byte(), N=12),
+    lambda m: m.geqrf(m.ones(2)),
+    lambda m: m.geqrf(m.ones(2, 2).half()),
+    lambda m: m.geqrf(f(m, 2, 2).requires_grad_()).a.sum().backward(),
     lambda m: m.linalg.householder_product(m.ones(2), m.ones(1)),
     lambda m: m.linalg.householder_product(m.ones(2, 3), m.ones(1)),
     lambda m: m.linalg.householder_product(m.ones(3, 2), m.ones(3)),

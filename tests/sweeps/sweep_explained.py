@@ -405,6 +405,48 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "a diagonal with zeros: 0 / 0, or a rounding error / 0",
     ),
     (
+        r"torch\.(linalg\.lu|linalg\.lu_factor_ex|lu|Tensor\.lu)",
+        " broadcast",
+        "^(second )?gradient: ",
+        "a matrix of equal rows is singular: an LU of it has no gradient",
+    ),
+    (
+        r"torch\.(lu|Tensor\.lu)",
+        " broadcast",
+        "values, such as",
+        "a matrix of equal rows is singular; PyTorch's later pivots are rounding errors",
+    ),
+    (
+        r"torch\.linalg\.(lu_factor|tensorsolve)",
+        " broadcast",
+        r"^raised (RuntimeError|_LinAlgError)\(.*(U\[2,2\] is zero|singular)",
+        "a matrix of equal rows is singular; PyTorch divides by rounding errors",
+    ),
+    (
+        r"torch\.linalg\.solve_ex",
+        " broadcast",
+        "^(second )?gradient: ",
+        "a matrix of equal rows is singular: PyTorch's gradients are of rounding errors",
+    ),
+    (
+        r"torch\.(Tensor\.)?cholesky_(solve|inverse)",
+        "",
+        "^(second )?gradient: ",
+        "PyTorch's reaches the triangle that is not read, where differences say 0",
+    ),
+    (
+        r"torch\.(Tensor\.)?lu_solve",
+        "special values",
+        "^gradient: of leaf 0: ",
+        "how far a NaN spreads over the factors depends on the order of products",
+    ),
+    (
+        r"torch\.(Tensor\.)?geqrf",
+        " (broadcast|special values)",
+        "values, such as",
+        "columns of rounding errors, or of NaN, are LAPACK's choice",
+    ),
+    (
         r"torch\.linalg\.lstsq",
         "driver='gels' broadcast",
         "raised _LinAlgError.*does not have fu",

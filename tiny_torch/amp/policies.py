@@ -33,8 +33,8 @@ FUNCTIONS = {
         binary_cross_entropy quantile nanquantile trace grid_sample
         max_unpool1d max_unpool2d max_unpool3d
         inv inv_ex solve cholesky cholesky_ex cholesky_solve cholesky_inverse old_lu old_lu_solve
-        qr householder_product eigh eigvalsh svd svdvals lstsq cond matrix_rank old_pinv tensorinv
-        tensorsolve
+        qr geqrf householder_product eigh eigvalsh svd svdvals lstsq cond matrix_rank old_pinv
+        tensorinv tensorsolve
     """,
     "float32 on cuda": "cosine_similarity pdist dist renorm matrix_norm",
     "widest on cpu": "",

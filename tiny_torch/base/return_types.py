@@ -34,7 +34,6 @@ FIELDS = {
     "linalg_solve_ex": "result info",
     "linalg_svd": "U S Vh",
     "lu_unpack": "P L U",
-    "_lu_with_info": "LU pivots info",
     "max": "values indices",
     "median": "values indices",
     "min": "values indices",
@@ -84,3 +83,4 @@ def result_class(name: str, fields: str) -> type[NamedResult]:
 for _name, _fields in FIELDS.items():
     globals()[_name] = result_class(_name, _fields)
     globals()[_name + "_out"] = result_class(_name + "_out", _fields)
+_lu_with_info = result_class("_lu_with_info", "LU pivots info")  # torch.lu's, without a twin

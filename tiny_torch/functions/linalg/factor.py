@@ -18,6 +18,7 @@ from tiny_torch.functions.linalg.lapack import (
 )
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.linalg.factor import (
+    Geqrf,
     LinalgCholeskyEx,
     LinalgEigh,
     LinalgQr,
@@ -179,7 +180,26 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     return name_results("qr", qr(input, "reduced" if some else "complete"), out)
 
 
-@function_and_method("orgqr")
+@function_and_method
+@as_one
+def geqrf(input: Tensor, *, out: Any = None) -> Any:
+    """(a, tau) of a QR decomposition: R in the upper triangle of a, (*, m, n), Q as reflections.
+
+    linalg.householder_product makes Q of them. It has no gradient.
+    https://pytorch.org/docs/stable/generated/torch.geqrf.html
+
+    >>> import tiny_torch as torch
+    >>> A = torch.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> a, tau = torch.geqrf(A)
+    >>> torch.allclose(torch.linalg.householder_product(a, tau) @ a.triu(), A)
+    True
+    """
+    if input.ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    check_numbers("geqrf_cpu", input)
+    return name_results("geqrf", apply(Geqrf, input), out)
+
+
 @as_one
 def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first n columns of H_1 H_2 ... H_k, H_i = I - tau_i v_i v_i^T: (*, m, n), (*, k).
@@ -230,6 +250,12 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tenso
         v = vectors[..., i : i + 1]
         product = product - (product @ v) @ (tau[..., i, None, None] * v).mT
     return into_same(out, standalone(product.mT))
+
+
+@function_and_method
+def orgqr(input: Tensor, input2: Tensor, *, out: Any = None) -> Tensor:
+    """linalg.householder_product. https://pytorch.org/docs/stable/generated/torch.orgqr.html"""
+    return householder_product(input, input2, out=out)
 
 
 @as_one

@@ -9,11 +9,12 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base import return_types
 from tiny_torch.base.dtypes import scalar_type
 from tiny_torch.functions.common import into_same, name_results, standalone
 from tiny_torch.functions.linalg.factor import check_numbers
 from tiny_torch.functions.linalg.lapack import check_floating, check_matrix, check_square
-from tiny_torch.functions.public import function, function_and_method
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.linalg.lapack import by_rows, check_broadcast, check_info, lapack
 from tiny_torch.ops.linalg.lu import LinalgLuFactorEx, order_of
 from tiny_torch.ops.linalg.triangular import LinalgSolveTriangular
@@ -96,7 +97,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     return name_results("linalg_lu", (permutation(LU, pivots), *triangles(LU)), out)
 
 
-@function_and_method("lu")
+@function("lu")
 @as_one
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """(LU, pivots) of linalg.lu_factor_ex; with info if `get_infos`. A pivot may be 0.
@@ -104,9 +105,20 @@ def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
     https://pytorch.org/docs/stable/generated/torch.lu.html
     """
     results = lu_factor_ex(A, pivot=pivot)
-    if get_infos:
-        return name_results("_lu_with_info", results, out)
-    return tuple(name_results("linalg_lu_factor", results[:2], out))
+    if out is not None:
+        results = (results[0].contiguous(), *results[1:])
+    if not get_infos:
+        return tuple(name_results("linalg_lu_factor", results[:2], out))
+    return return_types._lu_with_info(name_results("linalg_lu_factor_ex", results, out))
+
+
+@method("lu")
+def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """torch.lu, whose results have no names here.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.lu.html
+    """
+    return tuple(old_lu(self, pivot, get_infos))
 
 
 # -------------------------------------------------------------------------------------- unpacking

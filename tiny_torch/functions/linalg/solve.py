@@ -134,9 +134,9 @@ def solution_and_info(
 
 @as_one
 def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
-    """The inverse for tensordot(input, ., ind): dims [ind:] and [:ind] have one size, and trade.
+    """The inverse for tensordot(input, ., ind): (*a, *b) -> (*b, *a), cut before dim `ind`.
 
-    Raises RuntimeError where they have not, LinAlgError without an inverse.
+    Raises RuntimeError unless a and b have one product, LinAlgError without an inverse.
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorinv.html
 
     >>> import tiny_torch as torch
@@ -152,15 +152,16 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     left, right = input.shape[:ind], input.shape[ind:]
     check_products("ind", math.prod(right), math.prod(left))
     inverse = regular_inverse("inv", input.reshape(math.prod(left), math.prod(right)))
-    return into_same(out, standalone(inverse.reshape(*right, *left)))
+    result = standalone(inverse.reshape(*right, *left))
+    return result if out is None else into_same(out, result.contiguous())
 
 
 @as_one
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
     """X with tensordot(input, X, X.ndim) = other, after `dims` of input were moved to its end.
 
-    input (*b, *x), other (*b) -> X (*x), where both have one size. Raises RuntimeError where they
-    have not, LinAlgError without a solution.
+    input (*b, *x), other (*b) -> X (*x). Raises RuntimeError unless b and x have one product,
+    LinAlgError without a solution.
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorsolve.html
 
     >>> import tiny_torch as torch
@@ -168,8 +169,7 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Any = No
     torch.Size([6])
     """
     if dims is not None:
-        ends = tuple(range(input.ndim - len(dims), input.ndim))
-        input = input.movedim(dims, ends)
+        input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
     shape = input.shape[other.ndim :]
     size = math.prod(shape)
     check_products("other.ndim", size, other.numel())

@@ -143,6 +143,25 @@ class LinalgQr(Op):
         return apply_many(Cat, (first, Q @ to_rest), -1)
 
 
+class Geqrf(Op):
+    """(a, tau): R above the diagonal of a and on it, Householder's vectors below it."""
+
+    outputs = 2
+
+    @staticmethod
+    def forward(A):
+        if A.size == 0:
+            a, tau = A.numpy(), np.zeros((*A.shape[:-2], min(A.shape[-2:])), A.numpy().dtype)
+        else:
+            columns, tau = lapack("geqrf", np.linalg.qr, A, mode="raw")
+            a = columns.swapaxes(-1, -2)
+        return (by_columns(a), by_rows(tau)), ()
+
+    @staticmethod
+    def backward(saved, grads, needs):
+        raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
+
+
 def through_qr(Q, R, to_Q, to_R):
     """The gradient of a tall or square A = Q R."""
     inner = (to_R @ R.mT - Q.mT @ to_Q).triu()
