@@ -139,6 +139,10 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64
+        float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+        int1 int2 int3 int4 int5 int6 int7 qint32 qint8 quint2x4 quint4x2 quint8
+        uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7
         BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage HalfStorage
         IntStorage is_storage LongStorage ShortStorage Storage TypedStorage UntypedStorage
         compile vmap
