@@ -50,7 +50,7 @@ is left out.
 # Fifty names (without "torch.") that people ask for first.
 ASKED = (
     "autograd.Function", "autograd.forward_ad", "autocast", "amp.GradScaler", "compile",
-    "complex64", "cuda.is_available", "distributed.init_process_group",
+    "complex", "cuda.is_available", "distributed.init_process_group",
     "distributions.Categorical", "distributions.Normal", "einsum", "fft.fft", "from_numpy",
     "func.grad", "func.vmap", "hub.load", "inference_mode", "jit.script", "linalg.eig",
     "linalg.svd", "load", "manual_seed", "multinomial", "nn.BatchNorm2d", "nn.Conv2d",

@@ -139,6 +139,11 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
+        bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64
+        float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+        int1 int2 int3 int4 int5 int6 int7 qint32 qint8 quint2x4 quint4x2 quint8
+        uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7
         BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage HalfStorage
         IntStorage is_storage LongStorage ShortStorage Storage TypedStorage UntypedStorage
         compile vmap
@@ -218,6 +223,7 @@ THEN = {
         __array_priority__ __array_wrap__ __dlpack__ __dlpack_device__ __iand__ __ifloordiv__
         __imod__ __ior__ __ipow__ __ixor__ __lshift__ __pos__ __rand__ __reduce__ __reversed__
         __rmod__ __ror__ __rshift__ __rxor__ __setstate__ __str__ absolute acos acos_ acosh addbmm
+        adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
         addbmm_ addmm_ addmv addmv_ addr aminmax argwhere as_strided as_strided_ asin asin_ asinh
         atan_ atanh baddbmm_ bitwise_and_ bitwise_left_shift bitwise_not_ bitwise_or_
         bitwise_right_shift bitwise_xor_ byte cauchy_ ceil_ char clip_ copysign copysign_ corrcoef

@@ -145,6 +145,7 @@ ALIASES = {
 }
 PARTS = [
     Case("sgn"),
+    Case("angle"),
     Case("positive"),
     Case("rsub", ("real", "real"), call=lambda m, x, y: m.rsub(x, y, alpha=2), ulps=32),
     # Second gradients: PyTorch's trigamma has a relative error of 2e-5 in float32.

@@ -208,6 +208,39 @@ torch.nn.functional.unfold(torch.ones(1, 1, 4, 4), 2, stride=2**62)
 torch.chunk(torch.ones(3), 2**62)[1]
 torch.nn.functional.pixel_shuffle(torch.ones(1, 4, 2, 2), 2**32)
 torch.tensor_split(torch.arange(3), (2**62, 2**63 - 1))
+x = torch.tensor([[1., -2.]], requires_grad=True); [y is x for y in (x.real, torch.real(x), x.conj(), torch.conj(x), x.resolve_conj(), torch.resolve_conj(x))]
+x = torch.tensor([1, -2]); [y is x for y in (x.resolve_neg(), torch.resolve_neg(x), x.conj_physical(), torch.conj_physical(x))]
+torch.conj_physical(torch.ones(2), out=torch.zeros(2))
+torch.conj_physical(torch.ones(2), out=torch.zeros(2, dtype=torch.int64))
+x = torch.ones(2); x.is_complex(), torch.is_complex(x), x.is_conj(), torch.is_conj(x), x.is_neg(), torch.is_neg(x)
+torch.isreal(torch.tensor([[1, math.nan], [math.inf, 0]]).t())
+torch.ones(2, requires_grad=True).isreal()
+torch.ones(2).imag
+torch.imag(torch.ones(2))
+hasattr(torch.ones(2), 'imag')
+torch.imag(1)
+torch.real(1)
+torch.conj(1)
+torch.isreal(1)
+torch.angle(1)
+torch.angle(torch.tensor([[1., -2.], [0., -0.], [math.inf, -math.inf]]).t())
+torch.angle(torch.tensor([math.nan, 1.])).isnan()
+torch.angle(torch.tensor([3, -3, 0]))
+torch.tensor([True, False]).angle()
+torch.tensor([2, 0], dtype=torch.uint8).angle()
+torch.tensor([1., -1.], dtype=torch.float16).angle()
+torch.angle(torch.ones(2), out=torch.zeros(2, dtype=torch.float64))
+torch.angle(torch.ones(2), out=torch.zeros(2, dtype=torch.int64))
+x = torch.tensor([1., -2., 0.], requires_grad=True); y = x.angle(); y.backward(torch.tensor([1., math.inf, math.nan])); type(y.grad_fn).__name__, x.grad
+x = torch.ones(2, 3, requires_grad=True); y = x.mH * 2; y.sum().backward(); x.grad
+x = torch.arange(24.).view(2, 3, 4); x.adjoint()
+x = torch.ones(2, 3); x.H.zero_(); x
+x = torch.ones(2, 3, requires_grad=True); type(torch.adjoint(x).grad_fn).__name__, torch.adjoint(x)._base is x
+torch.ones(2).adjoint()
+torch.adjoint(torch.ones(2))
+torch.tensor(3.).adjoint()
+torch.tensor(3.).mH
+torch.tensor(3.).H
 """.strip().split("\n")
 
 

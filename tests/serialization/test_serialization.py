@@ -218,7 +218,6 @@ FOREIGN = {
     "complex64": lambda t: t.ones(2, dtype=t.complex64),
     "uint16": lambda t: t.ones(2, dtype=t.uint16),
     "float8_e5m2": lambda t: t.ones(2).to(t.float8_e5m2),
-    "complex128": lambda t: t.complex128,
     "sparse": lambda t: t.eye(2).to_sparse(),
     "qtensor": lambda t: t.quantize_per_tensor(t.ones(2), 0.1, 0, t.qint8),
 }
@@ -231,6 +230,13 @@ def test_foreign_tensors_are_named(oracle, name):
     data = saved(FOREIGN[name](oracle), oracle.save)
     with pytest.raises(NotImplementedError, match=f"tiny_torch has no tensors .*{name}"):
         loaded(data)
+
+
+@pytest.mark.torch
+def test_dtypes_without_tensors_are_loaded(oracle):
+    dtypes = [torch.complex128, torch.uint16, torch.quint4x2]
+    data = saved([getattr(oracle, dtype.name) for dtype in dtypes], oracle.save)
+    assert loaded(data) == dtypes == loaded(saved(dtypes, torch.save))
 
 
 @pytest.mark.torch

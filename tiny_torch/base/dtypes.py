@@ -20,25 +20,36 @@ ALIASES = {
     "half": _core.float16,
     "float": _core.float32,
     "double": _core.float64,
+    "chalf": _core.complex32,
+    "cfloat": _core.complex64,
+    "cdouble": _core.complex128,
+    "bit": _core.uint1,
 }
-NAMES = (
-    *("bool", "uint8", "int8", "int16", "int32", "int64"),
-    *("float16", "bfloat16", "float32", "float64"),
-)
 _core.dtype.__module__ = "tiny_torch"  # where it is public, as its repr says
+
+
+class Held(dict[Any, Any]):
+    """Facts of the dtypes that tensors have; asked of another it raises NotImplementedError."""
+
+    def __missing__(self, dtype: Any) -> Any:
+        raise NotImplementedError(f"tiny_torch has no tensors of {dtype}")
+
+
 # What NumPy's protocols call them; for bfloat16 NumPy has no name.
-TYPE_STRINGS = {
-    _core.bool: "|b1",
-    _core.uint8: "|u1",
-    _core.int8: "|i1",
-    _core.int16: "<i2",
-    _core.int32: "<i4",
-    _core.int64: "<i8",
-    _core.float16: "<f2",
-    _core.bfloat16: "<V2",
-    _core.float32: "<f4",
-    _core.float64: "<f8",
-}
+TYPE_STRINGS = Held(
+    {
+        _core.bool: "|b1",
+        _core.uint8: "|u1",
+        _core.int8: "|i1",
+        _core.int16: "<i2",
+        _core.int32: "<i4",
+        _core.int64: "<i8",
+        _core.float16: "<f2",
+        _core.bfloat16: "<V2",
+        _core.float32: "<f4",
+        _core.float64: "<f8",
+    }
+)
 
 
 def type_name(dtype: Any) -> str:
@@ -83,18 +94,24 @@ HALVES = (_core.float16, _core.bfloat16)
 
 FLOAT_MAX = float(np.finfo("float32").max)
 # What C calls a dtype, and the numbers that it takes: negative ints wrap in uint8, as in PyTorch.
-RANGES: dict[Any, tuple[str, float, float]] = {
-    _core.bool: ("bool", -math.inf, math.inf),
-    _core.uint8: ("uint8_t", -255, 255),
-    _core.int8: ("int8_t", -128, 127),
-    _core.int16: ("int16_t", -(2**15), 2**15 - 1),
-    _core.int32: ("int", -(2**31), 2**31 - 1),
-    _core.int64: ("int64_t", -(2**63), 2**63 - 1),
-    _core.float16: ("c10::Half", -65504.0, 65504.0),
-    _core.bfloat16: ("c10::BFloat16", -float.fromhex("0x1.fep127"), float.fromhex("0x1.fep127")),
-    _core.float32: ("float", -FLOAT_MAX, FLOAT_MAX),
-    _core.float64: ("double", -math.inf, math.inf),
-}
+RANGES = Held(
+    {
+        _core.bool: ("bool", -math.inf, math.inf),
+        _core.uint8: ("uint8_t", -255, 255),
+        _core.int8: ("int8_t", -128, 127),
+        _core.int16: ("int16_t", -(2**15), 2**15 - 1),
+        _core.int32: ("int", -(2**31), 2**31 - 1),
+        _core.int64: ("int64_t", -(2**63), 2**63 - 1),
+        _core.float16: ("c10::Half", -65504.0, 65504.0),
+        _core.bfloat16: (
+            "c10::BFloat16",
+            -float.fromhex("0x1.fep127"),
+            float.fromhex("0x1.fep127"),
+        ),
+        _core.float32: ("float", -FLOAT_MAX, FLOAT_MAX),
+        _core.float64: ("double", -math.inf, math.inf),
+    }
+)
 
 
 def check_range(value: Any, dtype: Any) -> None:
@@ -130,14 +147,24 @@ FLOATS = {
     _core.bfloat16: float_limits(8, 8),
     _core.float32: float_limits(24, 8),
     _core.float64: float_limits(53, 11),
+    _core.float8_e5m2: float_limits(3, 5),
+    # Without infinities, by eps, max, smallest_normal and resolution.
+    _core.float8_e4m3fn: (0.125, 448.0, 2.0**-6, 1.0),
+    _core.float8_e4m3fnuz: (0.125, 240.0, 2.0**-7, 1.0),
+    _core.float8_e5m2fnuz: (0.125, 57344.0, 2.0**-15, 1.0),
+    _core.float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127, 1.0),  # powers of two, all positive
 }
+INTEGERS = {getattr(_core, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)}
+QUANTIZED = {_core.qint8, _core.qint32, _core.quint8, _core.quint4x2, _core.quint2x4}
 
 
 class finfo:
-    """The limits of a floating point dtype; of the default dtype if none is named.
+    """The limits of a floating point dtype, or of a complex one's parts; of the default dtype if
+    none is named.
 
-    bits, eps (the step above 1), max, min (which is -max), tiny = smallest_normal, resolution
-    (10 to minus the decimal digits), dtype (a string). Raises TypeError for other dtypes.
+    bits, eps (the step above 1), max, min (-max if it has a sign), tiny = smallest_normal,
+    resolution (10 to minus the decimal digits), dtype (a string). Raises TypeError for other
+    dtypes, NotImplementedError for float4_e2m1fn_x2.
     https://pytorch.org/docs/stable/type_info.html
 
     >>> import tiny_torch as torch
@@ -152,15 +179,18 @@ class finfo:
     def __init__(self, type: Any = None):
         dtype = _core.get_default_dtype() if type is None else type
         check_dtype("finfo", dtype)
+        dtype = dtype.to_real()
         if not dtype.is_floating_point:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. "
                 "Use torch.iinfo to handle 'torch.finfo'"
             )
+        if dtype not in FLOATS:
+            raise not_implemented("epsilon", dtype)
         self.dtype = dtype.name
         self.bits = 8 * dtype.itemsize
         self.eps, self.max, self.tiny, self.resolution = FLOATS[dtype]
-        self.min, self.smallest_normal = -self.max, self.tiny
+        self.min, self.smallest_normal = -self.max if dtype.is_signed else self.tiny, self.tiny
 
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
@@ -176,7 +206,8 @@ class finfo:
 class iinfo:
     """The limits of an integer dtype: bits, max, min, dtype (a string).
 
-    Raises TypeError for floating point dtypes and bool.
+    Raises TypeError for dtypes that are no whole bytes of an integer, NotImplementedError for
+    quantised ones.
     https://pytorch.org/docs/stable/type_info.html
 
     >>> import tiny_torch as torch
@@ -190,13 +221,15 @@ class iinfo:
 
     def __init__(self, type: Any):
         check_dtype("iinfo", type)
-        if type.is_floating_point:
+        if type is _core.bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if type in QUANTIZED:
+            raise not_implemented("dtype", type)
+        if type not in INTEGERS:
             raise TypeError(
                 "torch.iinfo() requires an integer input type. "
                 "Use torch.finfo to handle 'torch.iinfo'"
             )
-        if type is _core.bool:
-            raise TypeError("torch.bool is not supported by torch.iinfo")
         self.dtype = type.name
         self.bits = 8 * type.itemsize
         self.max = 2 ** (self.bits - type.is_signed) - 1
@@ -241,7 +274,7 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 
 FUNCTIONS: dict[str, Any] = {
-    **{name: getattr(_core, name) for name in NAMES},
+    **{name: dtype for name, dtype in vars(_core).items() if isinstance(dtype, _core.dtype)},
     **ALIASES,
     "finfo": finfo,
     "iinfo": iinfo,

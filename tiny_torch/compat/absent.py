@@ -33,14 +33,14 @@ IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 LATER = {"torch.distributed": ("*",)}
 OUTSIDE = {
     "torch": (
-        "complex*", "view_as_complex", "view_as_real", "polar", "imag", "conj", "sparse*",
+        "complex", "view_as_complex", "view_as_real", "polar", "sparse*",
         "quantize*", "quantization", "ao", "fft", "stft", "istft", "package",
     ),
     "torch.export": ("*",),
     "torch.onnx": ("*",),
     "torch.nn": ("quantized", "quantizable", "qat"),
     "torch.Tensor": (
-        "cdouble", "cfloat", "chalf", "imag", "conj*", "stft", "istft", "*coalesce*",
+        "cdouble", "cfloat", "chalf", "stft", "istft", "*coalesce*",
         "*sparse*", "*_indices", "indices", "values", "dense_dim", "to_dense", "to_mkldnn",
         "dequantize", "int_repr", "q_*", "qscheme",
     ),

@@ -109,7 +109,7 @@ class Rebuilder:
         if what != "storage" or not isinstance(kind, _StorageType):
             raise UnpicklingError("Only persistent_load of storage is allowed")
         dtype = core.find_dtype(kind.dtype)
-        if dtype is None:  # a quantised type
+        if dtype is None:
             raise NotImplementedError(f"[load] tiny_torch has no tensors of dtype {kind.dtype}")
         if key not in self.storages:
             storage = TypedStorage.over(self.read(key, dtype, numel), dtype)
@@ -219,7 +219,9 @@ def _rebuild_meta_tensor_no_storage(
 
 
 def _rebuild_tensor_v3(*arguments: Any) -> NoReturn:
-    # PyTorch writes it only for dtypes that we lack, and find_global refuses their names first
+    # PyTorch writes it only for dtypes without a storage class, of which there are no tensors here.
+    if len(arguments) > 6 and isinstance(arguments[6], torch.dtype):
+        torch.empty(0, dtype=arguments[6])
     raise UnpicklingError("_rebuild_tensor_v3 with a dtype that has a storage class")
 
 

@@ -28,15 +28,6 @@ def is_meta(self: Tensor) -> bool:
     return self.array.device == "meta"
 
 
-@function
-def real(input: Tensor) -> Tensor:
-    """The tensor itself, as there are no complex ones.
-
-    https://pytorch.org/docs/stable/generated/torch.real.html
-    """
-    return input
-
-
 @function_and_method
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
@@ -428,7 +419,6 @@ METHODS |= {
     "__cuda_array_interface__": property(cuda_array_interface),
     "is_meta": property(is_meta),
     "layout": property(layout),
-    "real": property(real),
     **{
         f"is_{kind}": property(no)
         for kind in (

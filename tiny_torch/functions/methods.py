@@ -25,7 +25,14 @@ from tiny_torch.functions import (
 )
 from tiny_torch.functions.creation import dlpack, from_data, legacy, ranges, windows
 from tiny_torch.functions.creation import fill as creation
-from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
+from tiny_torch.functions.elementwise import (
+    arithmetic,
+    cast,
+    conjugate,
+    declared,
+    floats,
+    special,
+)
 from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within
 from tiny_torch.functions.linalg import (
     distances,

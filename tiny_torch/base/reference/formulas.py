@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.reference import activation, losses, special
 
 
 def numpy_type(dtype: Any) -> np.dtype:
     if dtype.is_floating_point and dtype.itemsize == 2:
         raise NotImplementedError(f"[{dtype.name}] is not implemented on ref")
-    return np.dtype(dtype.name)
+    return np.dtype(TYPE_STRINGS[dtype])
 
 
 def category(dtype: Any) -> int:

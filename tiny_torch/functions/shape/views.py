@@ -259,23 +259,52 @@ def reversed_dims(self: Tensor) -> Tensor:
     return apply_view(Permute, self, dims)
 
 
-def matrix_transposed(self: Tensor) -> Tensor:
-    """Tensor.mT and mH: the last two dims transposed, as a view."""
-    if self.array.ndim == 1:
+def matrix_transposed(x: Tensor, name: str, advice: str) -> Tensor:
+    """The last two dims transposed, as a view; a tensor of no dims itself, with a warning."""
+    if x.array.ndim > 1:
+        return apply_view(Transpose, x, -2, -1)
+    if x.array.ndim:
         raise RuntimeError(
-            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
-    return apply_view(Transpose, self, -2, -1) if self.array.ndim else self
+    owner = "" if name.endswith("()") else "Tensor."
+    warnings.warn(f"{owner}{name} is deprecated on 0-D tensors. {advice}", stacklevel=3)
+    return x
 
 
-def hermitian_transposed(self: Tensor) -> Tensor:
+def mT(self: Tensor) -> Tensor:
+    """Tensor.mT: the last two dims transposed, as a view."""
+    return matrix_transposed(self, "mT", "This function is the identity in these cases.")
+
+
+def mH(self: Tensor) -> Tensor:
+    """Tensor.mH: as mT, for there are no complex tensors."""
+    return matrix_transposed(self, "mH", "Consider using x.conj().")
+
+
+def H(self: Tensor) -> Tensor:
     """Tensor.H: a matrix transposed, as a view."""
-    if self.array.ndim not in (0, 2):
-        raise RuntimeError(
-            "tensor.H is only supported on matrices (2-D tensors). Got "
-            f"{self.array.ndim}-D tensor. For batches of matrices, consider using tensor.mH"
-        )
-    return matrix_transposed(self)
+    ndim = self.array.ndim
+    if ndim in (0, 2):
+        return matrix_transposed(self, "H", "Consider using x.conj().")
+    raise RuntimeError(
+        f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor."
+        + " For batches of matrices, consider using tensor.mH" * (ndim > 2)
+    )
+
+
+@function_and_method
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dims transposed, as a view; RuntimeError for a single dim.
+
+    https://pytorch.org/docs/stable/generated/torch.adjoint.html
+
+    >>> import tiny_torch as torch
+    >>> torch.adjoint(torch.tensor([[1, 2]]))
+    tensor([[1],
+            [2]])
+    """
+    return matrix_transposed(input, "adjoint()", "Consider using x.conj().")
 
 
 @function
@@ -382,7 +411,7 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
 
 METHODS |= {
     "T": property(reversed_dims),
-    "mT": property(matrix_transposed),
-    "mH": property(matrix_transposed),
-    "H": property(hermitian_transposed),
+    "mT": property(mT),
+    "mH": property(mH),
+    "H": property(H),
 }

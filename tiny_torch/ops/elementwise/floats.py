@@ -39,6 +39,19 @@ of_input(
 )
 
 
+@public("angle", "Each element's angle: pi below 0, else 0; NaN of NaN.", in_place=False)
+class Angle(Elementwise):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        return x.new_full((), 0).atan2(x + 0, out), (x,)  # -0 + 0 is 0, whose angle is 0
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return zero_gradient(grad)
+
+
 @public("frac", "Each element without its integer part.")
 class Frac(Elementwise):
     forward = Method("frac")

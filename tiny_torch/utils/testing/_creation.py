@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.dtypes import RANGES
 from tiny_torch.tensor import Tensor
 
 
@@ -38,7 +39,7 @@ def make_tensor(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
             f"{noncontiguous=} and {memory_format=}"
         )
-    if not isinstance(dtype, torch.dtype):
+    if not isinstance(dtype, torch.dtype) or dtype not in RANGES:
         raise TypeError(
             f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()."
         )
