@@ -871,6 +871,15 @@ of(
     "double dtype",
     *["torch.LAST", "x.to(torch.LAST)", "torch.empty(2, dtype=torch.LAST).dtype", "x.dtype == torch.LAST", "torch.LAST.itemsize, x", "torch.LAST.is_floating_point, x", "repr(torch.LAST), x", "torch.LAST.is_signed, x", "copy.deepcopy(torch.LAST) is torch.LAST, x", "torch.zeros((2, 2)).type(torch.LAST), x", "pickle.loads(pickle.dumps(torch.LAST)) is torch.LAST, x"],
 )  # fmt: skip
+of(
+    "bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64 "
+    "float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu "
+    "int1 int2 int3 int4 int5 int6 int7 qint32 qint8 quint2x4 quint4x2 quint8 "
+    "uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7",
+    *["torch.LAST, x", "x.dtype == torch.LAST", "torch.LAST.itemsize, x", "torch.LAST.is_floating_point, x", "torch.LAST.is_complex, x", "torch.LAST.is_signed, x", "repr(torch.LAST), x", "torch.LAST.to_real(), x", "torch.LAST.to_complex(), x", "copy.deepcopy(torch.LAST) is torch.LAST, x", "pickle.loads(pickle.dumps(torch.LAST)) is torch.LAST, x"],
+)  # fmt: skip
+of("imag", "torch.imag(x)", "torch.imag(s)", "torch.imag(e)", "torch.imag(3)", "torch.imag()", "torch.imag(x, 1)", "torch.imag(input=x)", "torch.imag(one)", "torch.imag(x.mT)", "torch.imag(x > 0)")  # fmt: skip
+of("Tensor.imag", "x.imag", "s.imag", "e.imag", "one.imag", "x[:, 1].imag", "x.mT.imag", "(x > 0).imag", "hasattr(x, 'imag')", "getattr(x, 'imag', None)", "x.detach().imag")  # fmt: skip
 EXPRESSIONS["dtype"] = [
     "isinstance(d, torch.dtype)",
     "isinstance(x.dtype, torch.dtype)",

@@ -54,6 +54,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "uint16 is a dtype that PyTorch has and we do not",
     ),
     (
+        r"torch\.chalf",
+        r"chalf ",
+        r"^raised AttributeError.torch\.Tensor\.chalf is not in tiny_torch",
+        "PyTorch's samples call the method, which makes complex tensors; torch.chalf is a dtype",
+    ),
+    (
         r"torch\.Tensor\.detach_",
         r"`x\[0\]\.detach_\(\)` (bool|u?int\d+) ",
         "^nothing raised, PyTorch: RuntimeError.Can't detach views in-place",

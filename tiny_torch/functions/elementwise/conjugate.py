@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.functions.common import check_tensor, into
+from tiny_torch.functions.common import check_tensor, into_same
 from tiny_torch.functions.creation.fill import ones_like
 from tiny_torch.functions.public import METHODS, function, function_and_method
 from tiny_torch.tensor import Tensor
@@ -52,7 +52,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.conj_physical.html
     """
     check_tensor("conj_physical", "input", 1, input)
-    return into(out, input)
+    return into_same(out, input)
 
 
 def itself(name: str) -> Callable[..., Any]:
