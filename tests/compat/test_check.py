@@ -17,9 +17,9 @@ def found(folder, text):
 # A text, and for each finding its line, a part of what is said, and whether the import stops.
 CASES = {
     "import torch\nx = torch.zeros(2).exp()\n": [],
-    "import torch\nx = torch.geqrf(3)\n": [(2, "torch.geqrf is not in tiny_torch; PyTorch", True)],
-    "import torch\ndef f():\n    return torch.geqrf(3)\n": [(3, "torch.geqrf", False)],
-    "import torch\nf = lambda: torch.geqrf(3)\n": [(2, "torch.geqrf", False)],
+    "import torch\nx = torch.ormqr(3)\n": [(2, "torch.ormqr is not in tiny_torch; PyTorch", True)],
+    "import torch\ndef f():\n    return torch.ormqr(3)\n": [(3, "torch.ormqr", False)],
+    "import torch\nf = lambda: torch.ormqr(3)\n": [(2, "torch.ormqr", False)],
     "import torch\n@torch.nosuch\ndef f():\n    pass\n": [(2, "torch.nosuch", True)],
     "import torch\ndef f(x=torch.nosuch): pass\n": [(2, "nor in PyTorch", True)],
     "import torch\nclass A(torch.nn.Nosuch):\n    b = torch.nosuch\n": [
@@ -49,8 +49,8 @@ CASES = {
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import triton\n": [
         (3, "triton", False)
     ],
-    "import torch\nx = torch.ones(2)\nx.geqrf()\nx.values()\nx.exp()\n": [
-        (3, "torch.Tensor.geqrf", False)
+    "import torch\nx = torch.ones(2)\nx.ormqr()\nx.values()\nx.exp()\n": [
+        (3, "torch.Tensor.ormqr", False)
     ],
     "import torch\ntorch.jit.load('x')\ntorch.jit.script\ntorch.fx.Tracer\n": [
         (2, "torch.jit.load raises when it is called: it neither writes", False),

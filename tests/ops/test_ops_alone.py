@@ -248,7 +248,7 @@ def ops_of(kind: type) -> set[type]:
 ELSEWHERE = {
     *("Dirichlet", "DirichletGrad", "Drawn", "StandardGamma", "StandardGammaGrad"),
     *("UserOp", "NotDifferentiable", "Set", "ScatterCombine"),
-    *("EmbeddingBagBackward", "LinalgEig", "MaxPoolGather", "InLayout", "Unrelated"),
+    *("EmbeddingBagBackward", "Geqrf", "LinalgEig", "MaxPoolGather", "InLayout", "Unrelated"),
 }
 
 

@@ -138,6 +138,7 @@ CALLS_MADE_OF_OLD_DATA = (
         "F.mse_loss(x, y.t(), w",
     ),
     *("F.multi_margin_loss", "F.rms_norm", "F.scaled_dot_product_attention", "F.soft_margin_loss"),
+    *("linalg.householder_product", "linalg.lu_solve"),
     *("s @ y", "v @ y", "torch.cdist", "torch.einsum", "torch.pdist"),
 )
 

@@ -275,16 +275,17 @@ def LeafSpec() -> TreeSpec:
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """The leaves in order, and the spec of the rest."""
     leaves: list[Any] = []
+    return leaves, collect_leaves(tree, is_leaf, leaves)
 
-    def spec_of(tree: PyTree) -> TreeSpec:
-        if tree_is_leaf(tree, is_leaf):
-            leaves.append(tree)
-            return LEAF
-        kind = _get_node_type(tree)
-        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
-        return TreeSpec(kind, context, [spec_of(child) for child in children])
 
-    return leaves, spec_of(tree)
+def collect_leaves(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
+    """Appends the leaves; the spec. A closure would keep them until `gc` runs."""
+    if tree_is_leaf(tree, is_leaf):
+        leaves.append(tree)
+        return LEAF
+    kind = _get_node_type(tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [collect_leaves(child, is_leaf, leaves) for child in children])
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
