@@ -104,12 +104,16 @@ def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
 
     https://pytorch.org/docs/stable/generated/torch.lu.html
     """
-    results = lu_factor_ex(A, pivot=pivot)
-    if out is not None:
-        results = (results[0].contiguous(), *results[1:])
-    if not get_infos:
-        return tuple(name_results("linalg_lu_factor", results[:2], out))
-    return return_types._lu_with_info(name_results("linalg_lu_factor_ex", results, out))
+    results = tuple(lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
+    if out is None:
+        return return_types._lu_with_info(results) if get_infos else results
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    if len(out) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    for target, result in zip(out, results, strict=True):
+        target.resize_as_(result).copy_(result)
+    return out
 
 
 @method("lu")
