@@ -1,6 +1,7 @@
 """Distributions against PyTorch's: the same draws, values, gradients, texts and exceptions."""
 
 import copy
+import math
 import pickle
 import warnings
 from functools import partial
@@ -237,3 +238,15 @@ def test_a_distribution_keeps_the_shapes_that_it_is_given(oracle):
     for m in (tiny_torch, oracle):
         made = m.distributions.Distribution((2,), event_shape=(3,), validate_args=False)
         assert type(made.batch_shape) is type(made.event_shape) is tuple
+
+
+@pytest.mark.parametrize(
+    "concentration", [5e-324, 1e-300, 1e20, 1e150, 1.7e308, math.inf, math.nan]
+)
+def test_a_rejection_ends(concentration):
+    kappa = tiny_torch.tensor(concentration, dtype=tiny_torch.float64)
+    draws = tiny_torch.distributions.VonMises(0.0 * kappa.nan_to_num(), kappa, False).sample((5,))
+    if math.isnan(concentration):
+        assert draws.isnan().all()
+    else:
+        assert (draws.abs() <= math.pi).all() and (concentration < 1 or draws.abs().max() < 1e-9)

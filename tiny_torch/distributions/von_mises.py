@@ -89,12 +89,13 @@ class VonMises(Distribution):
 
         D. Best and N. Fisher, Efficient simulation of the von Mises distribution, 1979.
         """
-        kappa = self.concentration.double()
+        kappa = self.concentration.double().clamp_min(1e-300)  # 1 / kappa is a number
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
         r = torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
-        angle = torch.empty(shape, dtype=torch.float64, device=kappa.device)
-        done = torch.zeros(shape, dtype=torch.bool, device=kappa.device)
+        # So concentrated that no proposal is accepted: all draws are at the centre, or NaN.
+        angle = torch.where(kappa.isnan(), math.nan, torch.zeros_like(kappa)).expand(shape)
+        done = ~(r > 1).expand(shape)
         while not done.all():
             u = torch.rand((3, *shape), dtype=torch.float64, device=kappa.device)
             z = torch.cos(math.pi * u[0])
