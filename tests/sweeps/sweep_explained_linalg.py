@@ -8,42 +8,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "a matrix of equal rows is singular; PyTorch's smallest singular value is 1e-30, not 0",
     ),
     (
-        r"torch\.distributions\.Binomial",
-        r"sample\(.* (bool|u?int\d+) ",
-        r"PyTorch ValueError\(binomial only supports floating-point",
-        "torch.binomial refuses counts and probabilities of two dtypes first",
-    ),
-    (
-        r"torch\.distributions\.GeneralizedPareto",
-        r"(log_prob|cdf).* (b?float16|float64) ",
-        r"nothing raised, PyTorch: RuntimeError\(\w+ did not match Float",
-        "PyTorch compares the concentration with a float32 number, which isclose refuses",
-    ),
-    (
-        r"torch\.distributions\.Kumaraswamy",
-        r"\.mode` ",
-        r".",
-        "PyTorch's log1p(-concentration0) is NaN from 1 on: its mode does not exist where it does",
-    ),
-    (
-        r"torch\.distributions\.Wishart",
-        r"rsample\(",
-        r"nothing raised, PyTorch: RuntimeError\(one of the variables needed",
-        "PyTorch mends draws in place, by a mask that it changes afterwards",
-    ),
-    (
-        r"torch\.distributions\.Multinomial",
-        r"entropy.* bfloat16 ",
-        r"dtype bfloat16, not float32",
-        "PyTorch's lgamma of a count is a float32 number",
-    ),
-    (
-        r"torch\.distributions\.RelaxedOneHotCategorical",
-        r"log_prob.* bfloat16 ",
-        r"within the support",
-        "a draw in bfloat16 sums to 1 by chance",
-    ),
-    (
         r"torch\.linalg\.cond",
         r"float32\[5, 5\]\)  broadcast",
         r"^gradient: .* such as \[(-?inf|nan), (-?inf|nan), (-?inf|nan)\], not \[(-?inf|nan),",

@@ -48,10 +48,10 @@ def power(base: Any, exponent: Any) -> Tensor:
 def write(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The form in place of a function."""
 
-    def written(x: Tensor, *arguments: Any, **options: Any) -> Tensor:
+    def call(x: Tensor, *arguments: Any, **options: Any) -> Tensor:
         return x.copy_(function(x, *arguments, **options))
 
-    return written
+    return call
 
 
 SCALED = ("addcmul", "addcmul_", "addcdiv", "addcdiv_")  # a value for each may be a tensor

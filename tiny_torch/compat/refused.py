@@ -1,6 +1,5 @@
 """Modules of PyTorch's that can be imported and do nothing: what is in them raises when called.
 
-
 Packages import them at their top, annotate by their classes and derive from them, for a part that
 most scripts never come to. `import torch.fft` works, `torch.fft.fft(x)` raises NotImplementedError,
 which names the function and the reason. Names are those of `torch_names.txt`; of torchvision's any.
@@ -17,15 +16,11 @@ from typing import Any
 from tiny_torch.compat.names import names_of_pytorch
 from tiny_torch.compat.saying import refusing, refusing_class
 
-ONE_PROCESS = "it trains in one process"
-NO_INTEGERS = "it has no quantised tensors"
-NO_SPARSE = "it has no sparse tensors"
-NO_IMAGES = "of torchvision it has data sets, models without weights and transforms"
 # Below `tiny_torch`, by why nothing here does what they do.
 REASONS = {
     "ao ao.nn ao.nn.quantized ao.nn.quantized.dynamic ao.ns ao.pruning ao.quantization "
     "ao.quantization.quantize_fx ao.quantization.observer ao.quantization.qconfig "
-    "ao.quantization.quantize quantization": NO_INTEGERS,
+    "ao.quantization.quantize quantization": "it has no quantised tensors",
     "distributed._composable distributed._shard distributed._shard.sharded_tensor "
     "distributed._tensor distributed.algorithms distributed.algorithms._checkpoint "
     "distributed.algorithms._checkpoint.checkpoint_wrapper distributed.algorithms.ddp_comm_hooks "
@@ -36,19 +31,19 @@ REASONS = {
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
     "distributed.fsdp.wrap distributed.nn distributed.nn.functional distributed.optim "
     "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
-    "distributed.utils futures": ONE_PROCESS,
+    "distributed.utils futures": "it trains in one process",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
     "utils.flop_counter": "torch.profiler.profile(with_flops=True) counts",
     "masked nested": "it has no masked and nested tensors",
     "mtia xpu": "it computes on the CPU and on CUDA",
     "signal signal.windows": "of windows it has torch.hann_window and its kin",
-    "sparse": NO_SPARSE,
-    "compat.torchvision.io compat.torchvision.ops compat.torchvision.ops.misc": NO_IMAGES,
+    "sparse": "it has no sparse tensors",
+    "compat.torchvision.io compat.torchvision.ops compat.torchvision.ops.misc": (
+        "of torchvision it has data sets, models without weights and transforms"
+    ),
 }
 WHY = {f"tiny_torch.{path}": why for paths, why in REASONS.items() for path in paths.split()}
-
-
 # What is asked of other accelerators before they are used.
 PROBES = {"is_available": False, "is_initialized": False, "device_count": 0}
 

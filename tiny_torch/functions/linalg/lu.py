@@ -227,14 +227,14 @@ def lu_solve(
 def solve_by_lu(LU: Tensor, rows: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     """L U X = the rows of B; or U^T L^T X = B, whose rows are those of X."""
     if not adjoint:
-        Y = apply(LinalgSolveTriangular, LU, taken(B, rows), False, True, True)
+        Y = apply(LinalgSolveTriangular, LU, take_rows(B, rows), False, True, True)
         return apply(LinalgSolveTriangular, LU, Y, True, True, False)
     Y = apply(LinalgSolveTriangular, LU.mT, B, False, True, False)
     Y = apply(LinalgSolveTriangular, LU.mT, Y, True, True, True)
-    return taken(Y, rows.argsort(-1))
+    return take_rows(Y, rows.argsort(-1))
 
 
-def taken(B: Tensor, rows: Tensor) -> Tensor:
+def take_rows(B: Tensor, rows: Tensor) -> Tensor:
     """Rows of B, which lie column after column."""
     rows = rows.unsqueeze(-2)
     return standalone(B.mT.gather(-1, rows.expand(B.mT.shape)).mT)
