@@ -9,7 +9,12 @@ import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import _standard_normal, lazy_property, same_as
+from tiny_torch.distributions.utils import (
+    _standard_normal,
+    given_matrix,
+    lazy_property,
+    same_as,
+)
 from tiny_torch.tensor import Tensor
 
 
@@ -116,18 +121,12 @@ class MultivariateNormal(CovarianceParameters, Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        name, matrix = given[0]
+        name, matrix = given_matrix(
+            ValueError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 f"{name} must be at least two-dimensional, with optional leading batch dimensions"

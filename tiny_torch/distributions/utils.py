@@ -80,6 +80,15 @@ def given_of(probs: Any, logits: Any) -> tuple[str, Any]:
     return ("logits", logits) if probs is None else ("probs", probs)
 
 
+def given_matrix(error: type[Exception], **matrices: Tensor | None) -> tuple[str, Tensor]:
+    """Name and value of the one that is given; `error` for several and for none."""
+    given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+    if len(given) != 1:
+        names = " or ".join(matrices)
+        raise error(f"Exactly one of {names} may be specified.")
+    return given[0]
+
+
 class BinaryParameters:
     """What Bernoulli and its like share: `probs`, or their log-odds `logits`."""
 

@@ -12,6 +12,7 @@ from tiny_torch.distributions import constraints
 from tiny_torch.distributions.chi2 import Chi2
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.multivariate_normal import CovarianceParameters
+from tiny_torch.distributions.utils import given_matrix
 from tiny_torch.tensor import Tensor
 
 
@@ -59,18 +60,12 @@ class Wishart(CovarianceParameters, ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise AssertionError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        name, matrix = given[0]
+        name, matrix = given_matrix(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch "
