@@ -39,7 +39,7 @@ def isreal(input: Tensor) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.isreal.html
 
     >>> import tiny_torch as torch
-    >>> torch.isreal(torch.tensor([1.0, float("nan")]))
+    >>> torch.isreal(torch.tensor([1.0, torch.nan]))
     tensor([True, True])
     """
     return ones_like(input, dtype=_core.bool)
