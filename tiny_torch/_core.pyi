@@ -58,6 +58,7 @@ class Function:
     def __get__(self, *args: Any) -> Any: ...
     __qualname__: Any
     __wrapped__: Any
+    op: Any
 
 class Generator:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

@@ -254,9 +254,9 @@ PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, P
 }
 
 // apply(op, *arguments): the op's inputs, and the constants that follow them.
-PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* apply_to(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2) return PyErr_Format(PyExc_TypeError, "apply(op, *arguments)");
-  return applied(args[0], args + 1, count - 1, -1, false);
+  return apply(args[0], args + 1, count - 1);
 }
 
 // apply_view(op, x, *constants): of an op whose result, or several, show x's own memory.
@@ -315,23 +315,26 @@ int is_special(PyObject* const* tensors, Py_ssize_t count) {
   return edges ? edges != Py_None : -1;
 }
 
-// compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless one of
-// them is special, or a mode wants to see the op. Whether it was. compute_in_place(op, x, others):
-// that of x and the others, into x.
+// The op's forward, written into the tensor `out`, or into `out` as its first input. Whether it
+// was: not where one of them is special, or a mode wants to see the op. -1 with a Python error.
+int write_into(PyObject* op, PyObject* out, PyObject* const* inputs, Py_ssize_t count,
+               bool in_place) {
+  if (is_watched(op)) return 0;
+  int special = is_special(&out, 1);
+  if (!special) special = is_special(inputs, count);
+  if (special) return special < 0 ? -1 : 0;
+  const Owned pair(written(op, inputs, count, tensor_of(out).array, in_place ? out : nullptr));
+  return pair ? 1 : -1;
+}
+
+// compute_into(op, out, inputs), compute_in_place(op, x, others): write_into.
 template <bool in_place>
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
     return PyErr_Format(PyExc_TypeError, "expected an op, a tensor to write and a tuple of inputs");
-  PyObject* const* const inputs = &PyTuple_GET_ITEM(args[2], 0);
-  const Py_ssize_t arity = PyTuple_GET_SIZE(args[2]);
-  if (is_watched(args[0])) Py_RETURN_FALSE;
-  int special = is_special(args + 1, 1);
-  if (!special) special = is_special(inputs, arity);
-  if (special) return special < 0 ? nullptr : Py_NewRef(Py_False);
-  PyObject* const out = tensor_of(args[1]).array;
-  const Owned pair(written(args[0], inputs, arity, out, in_place ? args[1] : nullptr));
-  if (!pair) return nullptr;
-  Py_RETURN_TRUE;
+  const int done = write_into(args[0], args[1], &PyTuple_GET_ITEM(args[2], 0),
+                              PyTuple_GET_SIZE(args[2]), in_place);
+  return done < 0 ? nullptr : PyBool_FromLong(done);
 }
 
 // `out`, now marked as written, if the result is its array; else the result. A new reference.
@@ -428,7 +431,7 @@ PyObject* refuse_overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef functions[] = {fast<compute>("compute"),
                            fast<compute_into<false>>("compute_into"),
                            fast<compute_into<true>>("compute_in_place"),
-                           fast<apply>("apply"),
+                           fast<apply_to>("apply"),
                            fast<apply_view>("apply_view"),
                            fast<apply_many>("apply_many"),
                            {"register_apply", register_apply, METH_O, nullptr},
@@ -440,6 +443,15 @@ PyMethodDef functions[] = {fast<compute>("compute"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* apply(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
+  return applied(op, arguments, count, -1, false);
+}
+
+PyObject* apply_in_place(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
+  const int done = write_into(op, arguments[0], arguments + 1, count - 1, true);
+  return done > 0 ? Py_NewRef(arguments[0]) : nullptr;
+}
 
 void add_apply(PyObject* module) { add_functions(module, functions); }
 

@@ -6,7 +6,9 @@
 // `as_one`); a Function made for that alone has no second names. What the function's annotations
 // say of some kinds is checked here, before the call: a tensor is a tensor; a flag True or False
 // (the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`); and a bool is no
-// int, such as `x.sum(True)`.
+// int, such as `x.sum(True)`. A Function of an `op` applies that to tensors by position (and to a
+// number behind one, if it `takes_numbers`) itself, with the operands `swapped`, or `in_place`, if
+// it is to: Python's function is for all other calls.
 #include <Python.h>
 #include <structmember.h>
 
@@ -28,6 +30,9 @@ struct Function {
   PyObject *module, *qualname;
   Py_ssize_t positional;  // how many arguments may come by position
   int as_one;             // whether a mode may see it as an op
+  PyObject* op;           // or null
+  Py_ssize_t arity;       // the op's, 1 or 2
+  int takes_numbers, swapped, in_place;
   // the places of those that may come by position, a bit each; `nullable` may be None
   uint64_t flags, nullable, ints, tensors;
   vectorcallfunc vectorcall;
@@ -65,6 +70,21 @@ bool fit_kinds(const Function& self, PyObject* const* args, Py_ssize_t given, Py
     }
   }
   return true;
+}
+
+// Whether a call by position is the op's own.
+bool is_of_op(const Function& self, PyObject* const* args, Py_ssize_t given) {
+  if (!self.op || self.op == Py_None || given != self.arity || !is_tensor(args[0])) return false;
+  if (given == 1 || is_tensor(args[1])) return true;
+  return self.takes_numbers && (PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1]));
+}
+
+// Null without an error where Python's function has to be called.
+PyObject* apply_op(const Function& self, PyObject* const* args) {
+  if (self.in_place) return apply_in_place(self.op, args, self.arity);
+  if (!self.swapped) return apply(self.op, args, self.arity);
+  PyObject* const operands[] = {args[1], args[0]};
+  return apply(self.op, operands, self.arity);
 }
 
 // The keywords by their first names; nullptr with a Python error where one is refused.
@@ -158,6 +178,10 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
     return result || !self.names ? result : explain(self, args, count, names);
   };
   const Py_ssize_t given = PyVectorcall_NARGS(count);
+  if (!keywords && is_of_op(self, args, given)) {
+    if (PyObject* const result = apply_op(self, args)) return result;
+    if (PyErr_Occurred()) return self.names ? explain(self, args, count, keywords) : nullptr;
+  }
   if (!self.names || given > self.positional)  // of too many, Python says so
     return answer(self.plain, keywords);
   auto checked = [&](PyObject* names) {
@@ -182,9 +206,15 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   Py_ssize_t positional;
   int as_one;
   unsigned long long flags = 0, nullable = 0, ints = 0, tensors = 0;
-  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKK", &plain, &flat, &names, &module, &qualname,
-                        &positional, &as_one, &flags, &nullable, &ints, &tensors))
+  PyObject* op = nullptr;
+  Py_ssize_t arity = 0;
+  int takes_numbers = 0, swapped = 0, in_place = 0;
+  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKK(Onppp)", &plain, &flat, &names, &module, &qualname,
+                        &positional, &as_one, &flags, &nullable, &ints, &tensors, &op, &arity,
+                        &takes_numbers, &swapped, &in_place))
     return nullptr;
+  if (op && arity != 1 && arity != 2)
+    return PyErr_Format(PyExc_ValueError, "arity: expected 1 or 2, got %zd", arity);
   if (names != Py_None && !PyDict_Check(names))
     return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
   auto* const self = reinterpret_cast<Function*>(type->tp_alloc(type, 0));
@@ -200,12 +230,17 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   self->nullable = nullable;
   self->ints = ints;
   self->tensors = tensors;
+  self->op = Py_XNewRef(op);
+  self->arity = arity;
+  self->takes_numbers = takes_numbers;
+  self->swapped = swapped;
+  self->in_place = in_place;
   self->vectorcall = call;
   return reinterpret_cast<PyObject*>(self);
 }
 
 using Fields = Held<Function, &Function::plain, &Function::flat, &Function::names,
-                    &Function::module, &Function::qualname>;
+                    &Function::module, &Function::qualname, &Function::op>;
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
   return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
@@ -234,6 +269,8 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 PyMemberDef members[] = {
+    {"op", T_OBJECT, offsetof(Function, op), 0,
+     nullptr},  // None: Python's function is for all calls
     {"__wrapped__", T_OBJECT_EX, offsetof(Function, plain), READONLY, nullptr},
     {"__module__", T_OBJECT_EX, offsetof(Function, module), READONLY, nullptr},
     {"__qualname__", T_OBJECT_EX, offsetof(Function, qualname), READONLY, nullptr},

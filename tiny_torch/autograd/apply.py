@@ -39,6 +39,21 @@ changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
 keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from
 
 
+def of_op(op, takes_numbers=False, *, swapped=False, in_place=False):
+    """Marks a function that applies the op to tensors by position, as most calls have them.
+
+    Then C++ does it without the function, which is for all other calls. A number is such an operand
+    behind a tensor if it `takes_numbers`; `swapped`: the last one comes first; `in_place`: the
+    first one is written.
+    """
+
+    def mark(function):
+        function.__dict__["of_op"] = op, op.arity, takes_numbers, swapped, in_place
+        return function
+
+    return mark
+
+
 def in_modes(op, arguments, arity, as_view):
     """What `apply` and its kin do, step by step; they come here where a mode is on, and for `ref`.
 

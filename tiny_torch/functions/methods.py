@@ -115,6 +115,10 @@ def publish_function(
     many = bool(code.co_flags & CO_VARARGS)
     own = function.__module__ in PYTHON_MODULES
     own |= module == "tiny_torch" and name in SMALL | PYTHON
+    op = inner.__dict__.get("of_op")
+    if operator and op:  # its errors are its own
+        places = 0, 0, 0, 0
+        return _core.Function(inner, inner, None, module, name, sys.maxsize, False, *places, op)
     if not names and second_names and (many or operator or len(arguments) <= method or own):
         return function
     flags = nullable = ints = tensors = 0
@@ -141,7 +145,7 @@ def publish_function(
     plain, as_one = accept_old_order(name, inner), inner is not function
     if not second_names:
         refusals.PYTHON_FIRST.add(plain)
-    places = flags, nullable, ints, tensors
+    places = (flags, nullable, ints, tensors, *([op] if op else []))
     return _core.Function(
         plain, by_position(inner), names, module, name, positional, as_one, *places
     )

@@ -48,6 +48,9 @@ def take_out(task: Task, whole: bool) -> None:
     for function in doing:
         function.__code__ = refusing(function.__code__, why)
         function.__defaults__ = function.__kwdefaults__ = None
+    for public in [x for x in gc.get_objects() if isinstance(x, _core.Function)]:
+        if public.op and public.__wrapped__ in doing:
+            public.op = None  # which is applied without the function
 
 
 def is_of(name: str, modules: tuple[str, ...]) -> bool:
