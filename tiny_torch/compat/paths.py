@@ -25,7 +25,7 @@ ROOMS = {
     "nn": "attention common_types parallel",
     "nn.utils": "parametrizations parametrize prune",
     "optim": "lr_scheduler swa_utils",
-    "utils": "_pytree checkpoint data deterministic hooks images memory monitor viz",
+    "utils": "checkpoint data deterministic hooks images memory monitor viz",
 }
 # Whole modules, with what is in them: PyTorch's path, and where it is here.
 HOMES = {
@@ -46,6 +46,7 @@ HOMES = {
     "storage": "functions.storage",
     "testing": "utils.testing",
     "transforms": "vision.transforms",
+    "utils._pytree": "base.pytree",
     "version": "base.version",
 }
 # (Path, where the names are, the names).
@@ -123,6 +124,7 @@ PATHS = [
     ("nn", "nn.parallel", "DataParallel"),
     ("nn.modules.activation", "nn", "LogSoftmax MultiheadAttention Softmax Softmax2d Softmin"),
     ("nn.modules.module", "nn.modules._state_dict", "_IncompatibleKeys"),
+    ("distributions.transforms", "distributions._transform", "_InverseTransform"),
     ("jit.annotations", "compat.annotations", "Dict List Optional Tuple"),
     ("nn.modules.channelshuffle", "nn", "ChannelShuffle"),
     ("nn.modules.fold", "nn", "Fold Unfold"),
@@ -224,10 +226,9 @@ NAMES = {full(path) for path, _, _ in PATHS if path and path not in HOMES and no
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
-    **{("tiny_torch", path): (full(path), None) for path in HOMES},
     **{
         (parent, last): (name, None)
-        for name in (*NAMES, *refused.WHY)
+        for name in (*HOME, *NAMES, *refused.WHY)
         for parent, _, last in (name.rpartition("."),)
     },
     **{

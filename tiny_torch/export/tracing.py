@@ -18,6 +18,7 @@ from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.autograd.reading import ReadingMode
 from tiny_torch.base.modes import Scope
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, map_leaves
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.nn import Module
@@ -25,7 +26,6 @@ from tiny_torch.ops.index.within import SliceScatter
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import Permute, Reshape, Squeeze, T, Transpose, Unsqueeze, View
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 from tiny_torch.utils.viz.running import undisturbed
 
 

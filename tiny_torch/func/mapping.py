@@ -14,12 +14,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.func.samples import RANDOM, Samples
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 
 
 def vmap(

@@ -11,7 +11,7 @@ from tiny_torch.base.layouts import layout
 from tiny_torch.base.size import Size
 from tiny_torch.functions.random.generator import Generator
 from tiny_torch.functions.torch_linalg import LinAlgError as _LinAlgError
-from tiny_torch.nn.modules._conversion import _parse_to
+from tiny_torch.nn.modules._conversion import arguments_of_to
 from tiny_torch.tensor import Tensor
 
 __all__ = ["Generator", "Size", "TensorBase", "_LinAlgError", "device", "dtype", "layout"]
@@ -40,7 +40,7 @@ def _cuda_isInBadFork() -> bool:
 def parse_to(*arguments: Any, **named: Any) -> tuple[Any, Any, bool, Any]:
     """(device, dtype, non_blocking, memory_format) of the arguments of `Module.to`."""
     memory_format = named.pop("memory_format", None)
-    given = _parse_to(*arguments, **named)
+    given = arguments_of_to(*arguments, **named)
     parts = (given.get("device"), given.get("dtype"), given.get("non_blocking", False))
     return *parts, memory_format
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.export.c import layers, ops
 from tiny_torch.export.c.folding import fold_norms
 from tiny_torch.export.c.library import FUNCTIONS
@@ -30,7 +31,6 @@ from tiny_torch.export.graph import ExportError, Graph, fold, prune
 from tiny_torch.export.tracing import clone_arguments, in_eval, trace
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten
 from tiny_torch.utils.viz.running import undisturbed
 
 PER_LINE = 6  # elements of a table

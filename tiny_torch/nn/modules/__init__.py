@@ -1,7 +1,12 @@
 """The layers of `torch.nn`, one file per family."""
 
-from tiny_torch.base.docstrings import own_methods
-from tiny_torch.nn.modules import _parts, utils
+from tiny_torch.autograd.record import recordable
+from tiny_torch.base.docstrings import extend, own_methods
+from tiny_torch.functions.refusals import refused_by_layer
+from tiny_torch.nn.modules import utils
+from tiny_torch.nn.modules._calling import Calling
+from tiny_torch.nn.modules._conversion import Conversion
+from tiny_torch.nn.modules._state_dict import StateDict
 from tiny_torch.nn.modules.activation import *
 from tiny_torch.nn.modules.adaptive import *
 from tiny_torch.nn.modules.batchnorm import *
@@ -183,6 +188,12 @@ __all__ = [
     "ZeroPad3d",
 ]
 
+
+# The parts of Module that it can do without.
+for _part in (Calling, StateDict, Conversion):
+    extend(Module, _part)
+Module._better_error = refused_by_layer  # type: ignore[assignment, method-assign]
+recordable(Module)
 
 for _name in __all__:
     _class = globals()[_name]

@@ -19,7 +19,7 @@ from tiny_torch.nn.modules._parameter_container import (
     position,
     without_digits,
 )
-from tiny_torch.nn.modules.module import Module, _indent
+from tiny_torch.nn.modules.module import Module, add_indent
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -216,7 +216,7 @@ class ModuleList(_Indexed):
             else f"({first}-{last}): {last - first + 1} x {text}"
             for first, last, text in runs
         ]
-        return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(map(_indent, lines)))
+        return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(map(add_indent, lines)))
 
 
 class ModuleDict(Module):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._conv import each
 from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.conv import each
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d",
