@@ -23,7 +23,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.compat import paths
-from tiny_torch.compat.names import names_of_pytorch
+from tiny_torch.compat.refused import names_of_pytorch
 from tiny_torch.tensor import Tensor
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -48,18 +48,6 @@ OUTSIDE = {
 
 
 ASKED = {module for module, _ in paths.WHERE}
-OF_TORCHVISION = ("datasets", "models", "transforms")
-
-
-def public_name(module: str) -> str:
-    """PyTorch's or torchvision's name of a module of ours."""
-    module = paths.public_path(module)
-    name = module.removeprefix("tiny_torch.")
-    if name.partition(".")[0] in OF_TORCHVISION:
-        return f"torchvision.{name}"
-    if name in ("compat.torchvision", "utils.images"):
-        return "torchvision" if name.startswith("compat") else "torchvision.utils"
-    return "torch" + module.removeprefix("tiny_torch")
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -106,7 +94,7 @@ def unknown_text(name: str) -> str:
         owner = Tensor if path == "tiny_torch.Tensor" else importlib.import_module(path)
     except ModuleNotFoundError:
         return unknown_text(space)
-    return message(owner, public_name(path), last, None).replace(" (?)", "")
+    return message(owner, paths.public_name(path), last, None).replace(" (?)", "")
 
 
 def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> AttributeError:
@@ -116,7 +104,7 @@ def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> Att
 
 def getattr_of(module: ModuleType) -> Any:
     own = module.__name__  # which run.py changes
-    namespace = public_name(own)
+    namespace = paths.public_name(own)
 
     def __getattr__(name: str) -> Any:
         found = paths.find(own, name)

@@ -184,6 +184,21 @@ def public_path(module: str) -> str:
     return replace_start(module, PATH)
 
 
+TORCHVISION = {
+    "torchvision": "tiny_torch.compat.torchvision",
+    "torchvision.datasets": "tiny_torch.datasets",
+    "torchvision.models": "tiny_torch.models",
+    "torchvision.transforms": "tiny_torch.transforms",
+    "torchvision.utils": "tiny_torch.utils.images",
+}
+PUBLIC = {"tiny_torch": "torch", **{ours: theirs for theirs, ours in TORCHVISION.items()}}
+
+
+def public_name(module: str) -> str:
+    """PyTorch's or torchvision's name of a module of ours."""
+    return replace_start(public_path(module), PUBLIC)
+
+
 class Alias(Loader):
     """Loads a module by importing another one, which it is from then on."""
 
@@ -214,7 +229,7 @@ class Finder(MetaPathFinder):
         if fullname in NAMES:
             return ModuleSpec(fullname, Names())
         if fullname in refused.WHY:
-            return ModuleSpec(fullname, refused.Refused(), is_package=True)
+            return ModuleSpec(fullname, refused.Refused(public_name(fullname)), is_package=True)
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.compat.saying import refusing, say_once
+from tiny_torch.compat.refused import refusing, say_once
 from tiny_torch.nn import Module
 
 BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")  # what PyTorch lists

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tiny_torch.base.pytree import tree_flatten
-from tiny_torch.compat.saying import refusing, refusing_class, say_once
+from tiny_torch.compat.refused import refusing, refusing_class, say_once
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
