@@ -14,8 +14,8 @@ from tiny_torch.base import layouts
 from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, cuda_count, pin
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
+from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.base.modes import NO_GRAD, modes
-from tiny_torch.base.reference.layout import contiguous_strides
 from tiny_torch.base.switches import settings
 from tiny_torch.functions.public import METHODS, function, method
 from tiny_torch.tensor import Tensor, wrap
