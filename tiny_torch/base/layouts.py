@@ -78,7 +78,7 @@ def strides_of(shape: tuple, form: Any) -> tuple:
     return tuple(strides)
 
 
-def empty(shape: tuple, dtype: Any, form: Any, where: Any = None) -> Any:
+def empty_in_format(shape: tuple, dtype: Any, form: Any, where: Any = None) -> Any:
     """An uninitialised array in a memory format."""
     if form is preserve_format:
         raise RuntimeError("unsupported memory format Preserve")

@@ -54,7 +54,7 @@ def matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def place(frame: FrameType | None) -> str:
+def user_line(frame: FrameType | None) -> str:
     """The file and line outside of this package that a frame was called from."""
     while frame is not None:
         file = frame.f_code.co_filename
@@ -66,7 +66,7 @@ def place(frame: FrameType | None) -> str:
 
 def message(owner: Any, namespace: str, name: str, frame: FrameType | None) -> str:
     """What to say of a name that a module or class of ours lacks: is it PyTorch's, what is near?"""
-    text = f"{namespace}.{name} is not in tiny_torch ({place(frame)})"
+    text = f"{namespace}.{name} is not in tiny_torch ({user_line(frame)})"
     if matches(name, LATER.get(namespace, ())):
         return text + ": it may come later"
     if matches(name, OUTSIDE.get(namespace, ())):
@@ -153,11 +153,11 @@ class Finder(MetaPathFinder):
         spec = next(filter(None, (f.find_spec(fullname, path, target) for f in later)), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
-            spec.loader.exec_module = functools.partial(load, execute)  # type: ignore[method-assign]
+            spec.loader.exec_module = functools.partial(load_and_answer, execute)  # type: ignore[method-assign]
         return spec
 
 
-def load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+def load_and_answer(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
     execute(module)
     answer(module)
 

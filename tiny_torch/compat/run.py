@@ -55,7 +55,7 @@ class _Finder(MetaPathFinder):
         if top in NOT_COVERED:
             if is_probe(sys._getframe(1)):
                 return None
-            where = absent.place(sys._getframe(1))
+            where = absent.user_line(sys._getframe(1))
             raise ModuleNotFoundError(
                 f"{fullname} is built on PyTorch itself and not covered by tiny_torch ({where})",
                 name=fullname,

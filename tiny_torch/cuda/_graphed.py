@@ -22,7 +22,7 @@ class Recording:
     def __init__(self, function: Callable, args: tuple, allow_unused: bool) -> None:
         self.function, self.args, self.allow_unused = function, args, allow_unused
         self.samples = tuple(tree_flatten(args)[0])
-        check(function, self.samples)
+        check_capturable(function, self.samples)
         self.parameters: tuple[Tensor, ...] = ()
         if isinstance(function, torch.nn.Module):
             self.parameters = tuple(function.parameters())
@@ -91,7 +91,7 @@ class Recording:
         return replay
 
 
-def check(function: Callable, samples: tuple) -> None:
+def check_capturable(function: Callable, samples: tuple) -> None:
     if isinstance(function, torch.nn.Module):
         if function._backward_hooks or function._forward_hooks or function._forward_pre_hooks:
             raise AssertionError(
@@ -133,10 +133,10 @@ def with_graphs(
         recording.record_forward(pool)
     for recording in reversed(recordings):
         recording.record_backward(pool)
-    return tuple(install(recording) for recording in recordings)
+    return tuple(graphed(recording) for recording in recordings)
 
 
-def install(recording: Recording) -> Any:
+def graphed(recording: Recording) -> Any:
     """What stands for the callable: the function that replays, or the module with it inside.
 
     A module that is in another mode than it was recorded in, training or not, goes on as before.

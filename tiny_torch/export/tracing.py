@@ -66,7 +66,7 @@ class Tracer(ReadingMode):
     # ---- what it sees ---------------------------------------------------------------------------
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
-        name, computes = op.__name__, kind_of(op)
+        name, computes = op.__name__, exported_op(op)
         if op.composite is not None and kind != OUT and not self.has(computes):
             with self:
                 return op.composite(*arguments)
@@ -122,7 +122,7 @@ class Tracer(ReadingMode):
         """The value of an array that shows the same elements; ExportError if it shows others."""
         for other in self.storages.get(array.storage_id, ()):
             value = self.values[id(other)]
-            if id(other) not in self.stale and layout(other) == layout(array):
+            if id(other) not in self.stale and region(other) == region(array):
                 return value
             if array.size and value.from_input:
                 raise ExportError(
@@ -171,11 +171,11 @@ class Tracer(ReadingMode):
             raise self.refusal(what, sys._getframe(2))
 
 
-def kind_of(op: Any) -> Any:
+def exported_op(op: Any) -> Any:
     """The op; of one that only goes by another name, or by the same, the class above it."""
     parent = op.__base__
     renamed = parent in (Pieces, Rows) or parent.__name__ == op.__name__
-    return kind_of(parent) if renamed else op
+    return exported_op(parent) if renamed else op
 
 
 def put_back(view: Node, whole: Value, part: Value, where: str) -> Node:
@@ -194,7 +194,7 @@ def put_back(view: Node, whole: Value, part: Value, where: str) -> Node:
     raise ExportError(f"a write through {view.name} cannot be traced; {view.place}")
 
 
-def layout(array: Any) -> tuple:
+def region(array: Any) -> tuple:
     return array.offset, tuple(array.shape), tuple(array.strides), array.dtype
 
 

@@ -167,13 +167,13 @@ def export(
         raise OnnxExporterError(str(error)) from error
     program = ONNXProgram(proto)
     if proto.ByteSize() <= LIMIT:
-        check(proto)
+        check_model(proto)
     if f is not None:
         program.save(f, external_data=external_data)
     return program
 
 
-def check(proto: Any) -> None:
+def check_model(proto: Any) -> None:
     """By onnx's checker, which knows the dtypes that each op takes."""
     checker, inference = package().checker, package().shape_inference
     try:
