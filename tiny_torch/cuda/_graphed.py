@@ -133,10 +133,10 @@ def with_graphs(
         recording.record_forward(pool)
     for recording in reversed(recordings):
         recording.record_backward(pool)
-    return tuple(graphed(recording) for recording in recordings)
+    return tuple(graphed_callable(recording) for recording in recordings)
 
 
-def graphed(recording: Recording) -> Any:
+def graphed_callable(recording: Recording) -> Any:
     """What stands for the callable: the function that replays, or the module with it inside.
 
     A module that is in another mode than it was recorded in, training or not, goes on as before.

@@ -27,7 +27,7 @@ from tiny_torch.functions.creation.fill import (
 from tiny_torch.functions.creation.from_data import place_on
 from tiny_torch.functions.public import function, method
 from tiny_torch.functions.random.generator import Generator, core_of
-from tiny_torch.ops.random.draws import Draw
+from tiny_torch.ops.random.samples import Draw
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------ arguments
