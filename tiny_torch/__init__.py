@@ -38,7 +38,6 @@ from tiny_torch._core import (
     get_num_threads,
     set_default_dtype,
 )
-from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tiny_torch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -62,6 +61,7 @@ newaxis = None
 if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when it is asked for
     from tiny_torch import cuda, distributions, export, func
     from tiny_torch.amp import GradScaler
+    from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from tiny_torch.compat import backends, cpu
     from tiny_torch.compat.standins import (
         _dynamo,

@@ -16,7 +16,7 @@ import pytest
 from cases.api_names import FIRST, NAMES, NAMESPACES, OF_INSTANCES
 
 import tiny_torch
-from tiny_torch.compat import names as known
+from tiny_torch.compat import refused as known
 
 CLASSES = {  # not modules
     "torch.Tensor", "torch.Size", "torch.Generator", "torch.autograd.Function",

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import tiny_torch
-from tiny_torch.compat import saying
+from tiny_torch.compat import refused as refusals
 from tiny_torch.compat.check import member
 
 
@@ -128,7 +128,7 @@ def test_what_is_absent_says_so_when_it_is_called(quiet, text, kind, part):
 
 
 def test_a_warning_is_given_once(monkeypatch):
-    monkeypatch.setattr(saying, "said", set())
+    monkeypatch.setattr(refusals, "said", set())
     net = tiny_torch.nn.ReLU()
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")

@@ -29,9 +29,7 @@ def test_a_students_way(homework, tmp_path):
     assert "trains on: 1.1" in homework("use", "1.1")[1]
     code, text = homework("status")
     assert text.startswith("5 of ")
-    assert (
-        " yours | tiny_torch.base.reference.layout:contiguous_strides" in text and "2 hints" in text
-    )
+    assert " yours | tiny_torch.base.layouts:contiguous_strides" in text and "2 hints" in text
     path.write_text(STRIDES + "\n# changed")
     text = homework("status")[1]
     assert " yours" not in text and "changed since it passed" in text
@@ -110,7 +108,7 @@ def test_show_asks_first(homework, monkeypatch):
     assert "for grad in grads" in homework("show", "7.3", "--yes")[1]  # not the framework's
     assert homework("show", "1.1")[0] == 1
     code, text = homework("show", "1.1", "--yes")
-    assert code == 0 and "layout.py:" in text and "def contiguous_strides" in text
+    assert code == 0 and "layouts.py:" in text and "def contiguous_strides" in text
     assert "solution seen" in homework("status")[1]
 
 
@@ -156,7 +154,7 @@ from tiny_torch.homework.task import all_tasks
 
 task = all_tasks()["6.3"]
 ours, seen = task.solution(), []
-used.install(task, lambda *args, **kwargs: (seen.append(len(args)), ours(*args, **kwargs))[1])
+used.replace(task, lambda *args, **kwargs: (seen.append(len(args)), ours(*args, **kwargs))[1])
 x = torch.ones(1, 1, 3, 3)
 torch.conv2d(x, x)
 torch.nn.functional.conv2d(x, weight=x)
@@ -177,7 +175,7 @@ from tiny_torch.homework.task import all_tasks
 
 task, seen = all_tasks()["7.3"], []
 mine = task.load(task.solution_text)
-used.install(task, lambda grads, factor: (seen.append(len(grads)), mine(grads, factor))[1])
+used.replace(task, lambda grads, factor: (seen.append(len(grads)), mine(grads, factor))[1])
 w = torch.ones(2, requires_grad=True)
 optimizer, scaler = torch.optim.SGD([w], lr=0.25), torch.amp.GradScaler("cpu", init_scale=8.0)
 for factor in (1.0, float("inf")):

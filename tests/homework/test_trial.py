@@ -53,7 +53,7 @@ def test_the_first_failing_case_is_told():
 
 RULES = {
     "import os": "line 1: imports os",
-    "from tiny_torch.base.reference.layout import contiguous_strides": "line 1: imports tiny_torch",
+    "from tiny_torch.base.layouts import contiguous_strides": "line 1: imports tiny_torch",
     "x = open('answers')": "line 1: `open` is not for a solution",
     "x = eval('1')": "line 1: `eval` is not for a solution",
     "x = (1).__class__.__bases__": "line 1: `.__bases__` looks into the interpreter",
@@ -129,8 +129,8 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
         "raised", "PermissionError",
     ),
     "reads our solution": (
-        "import inspect; from tiny_torch.base.reference import layout;"
-        "return inspect.getsource(layout.packed_strides)", "raised", "OSError",
+        "import inspect; from tiny_torch.base import layouts;"
+        "return inspect.getsource(layouts.packed_strides)", "raised", "OSError",
     ),
     "changes the cases": (
         f"open({str(FOLDER / '1_views/1.1_contiguous_strides/answers.py')!r}, 'w')",
@@ -155,7 +155,7 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
         "        except OSError: pass", "crash", "no answer: no value",
     ),
     "calls the framework's": (
-        "from tiny_torch.base.reference import layout; return layout.contiguous_strides(shape)",
+        "from tiny_torch.base import layouts; return layouts.contiguous_strides(shape)",
         "raised", "RecursionError",
     ),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tiny_torch.amp.policies import FUNCTIONS, key_of
+from tiny_torch.amp.policies import FUNCTIONS, policy_key
 from tiny_torch.autograd._profiler.costs import COSTS
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.names import aten_name
@@ -28,13 +28,13 @@ def test_words_are_known():
 
 def test_policies_that_follow_from_the_arguments():
     for op in (MaxPool, MaxPoolWithIndices, AvgPool, AdaptiveAvgPool):
-        said = [key_of(op, (None, (2,) * dims, None)) for dims in (1, 2, 3)]
+        said = [policy_key(op, (None, (2,) * dims, None)) for dims in (1, 2, 3)]
         assert said == ["", "", "float32 on cpu"]
     listed = [
         (mode, dims)
         for mode in (REFLECT, REPLICATE, CIRCULAR)
         for dims in (1, 2, 3)
-        if key_of(PadFromInput, (None, mode, ((0,) * dims,), False))
+        if policy_key(PadFromInput, (None, mode, ((0,) * dims,), False))
     ]
     assert listed == [(REFLECT, 1), (REFLECT, 2), *[(REPLICATE, dims) for dims in (1, 2, 3)]]
 

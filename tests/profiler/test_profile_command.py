@@ -134,14 +134,14 @@ def test_only_so_many_calls_are_kept():
         x = x + 1
     totals = watch.totals(LIMITS)
     assert len(totals.calls) == 5 and watch.left < 0
-    text = report.page(totals, watch.changes, "<title> & more")
+    text = report.profile_page(totals, watch.changes, "<title> & more")
     assert "aten::add" in text and "&lt;title&gt; &amp; more" in text and "<title> &" not in text
 
 
 def test_nothing_to_show():
     watch = command.Watch()
     watch.begin()
-    assert "0 calls" in report.page(watch.totals(LIMITS), watch.changes, "nothing")
+    assert "0 calls" in report.profile_page(watch.totals(LIMITS), watch.changes, "nothing")
 
 
 def test_no_script_leaves_the_page_that_is_there(profiled, tmp_path):

@@ -209,7 +209,7 @@ def test_pickles_that_hold_anything_else_are_refused(tmp_path, capsys, data):
     path = tmp_path / "batch"
     path.write_bytes(data)
     with pytest.raises(RuntimeError, match=f"{path}: "):
-        numpy_pickle.load(str(path))
+        numpy_pickle.load_arrays(str(path))
     assert capsys.readouterr().out == ""
 
 
@@ -220,9 +220,9 @@ def test_pickles_of_python_3(tmp_path, protocol):
     path.write_bytes(pickle.dumps({"data": array, "n": [1, "é"]}, protocol=protocol))
     if protocol == 5:  # NumPy's own names for buffers, which CIFAR's files do not have
         with pytest.raises(RuntimeError, match="_frombuffer"):
-            numpy_pickle.load(str(path))
+            numpy_pickle.load_arrays(str(path))
         return
-    read = numpy_pickle.load(str(path))
+    read = numpy_pickle.load_arrays(str(path))
     assert np.array_equal(read["data"], array) and read["n"] == [1, "é"]
 
 

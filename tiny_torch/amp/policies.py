@@ -69,7 +69,7 @@ def seen_on(device: str) -> frozenset[str]:
     return frozenset({*listed, *policies, "recurrent_layer", "recurrent_cell"})
 
 
-def key_of(op: Any, arguments: tuple) -> str:
+def policy_key(op: Any, arguments: tuple) -> str:
     """By which POLICIES have an op."""
     if not isinstance(op, type):
         return function_key(op.__name__, arguments)

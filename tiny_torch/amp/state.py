@@ -19,7 +19,7 @@ from tiny_torch.amp.policies import (
     ROUNDED,
     WIDEST,
     function_key,
-    key_of,
+    policy_key,
     seen_on,
 )
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode, place_on_stack
@@ -59,7 +59,7 @@ class Casts(OpMode):
         where = device_among(arguments)
         if where not in self.enabled:
             return call(op, arguments)
-        key = key_of(op, arguments)
+        key = policy_key(op, arguments)
         policy = POLICIES[where].get(key)
         if policy is None:
             return call(op, arguments)

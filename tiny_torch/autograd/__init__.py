@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tiny_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tiny_torch.autograd.function import Function
 from tiny_torch.autograd.grad_mode import (
     enable_grad,
@@ -17,8 +16,9 @@ from tiny_torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradche
 from tiny_torch.autograd.gradients import backward, grad
 from tiny_torch.autograd.variable import Variable
 
-if TYPE_CHECKING:  # loaded when it is asked for: compat/paths.py
+if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
     from tiny_torch.autograd import functional as functional
+    from tiny_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 
 __all__ = [
     "Function",

@@ -194,7 +194,7 @@ def record(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list)
         if not isinstance(output, Tensor):
             results.append(output)
         elif any(output is t for t in ctx.dirty):
-            write(output, node, j, args)
+            record_write(output, node, j, args)
             results.append(output)
         elif any(output is t for t in ctx.non_differentiable) or (
             not output.array.dtype.is_floating_point
@@ -242,7 +242,7 @@ def is_differentiable(result: Any, node: Node) -> bool:
     return isinstance(result, Tensor) and result.edge is not None and result.edge[0] is node
 
 
-def write(output: Tensor, node: Node, j: int, args: tuple) -> None:
+def record_write(output: Tensor, node: Node, j: int, args: tuple) -> None:
     """Gives an input that forward has written the history of that write."""
     check_inplace(output, "has been")
     if output._view is not None and (node.op.outputs > 1 or output is not args[0]):

@@ -57,7 +57,7 @@ def jvp(
         pulled = gradients(point.outputs, point.inputs, dual, True)
         if strict:
             text = "The gradient with respect to input {} is independent of the inputs of the "
-            check(pulled, f"{text}user-provided function. {UNLESS}")
+            require_graph(pulled, f"{text}user-provided function. {UNLESS}")
     with recording(create_graph or is_grad_enabled()):
         found = gradients(pulled, dual, vectors, create_graph)
         text = (
@@ -330,7 +330,7 @@ def detached_zeros(like: Tensor) -> Tensor:
     return like.detach().new_zeros(like.shape)
 
 
-def check(tensors: tuple, text: str) -> None:
+def require_graph(tensors: tuple, text: str) -> None:
     """Where nothing may be None or constant."""
     for i, x in enumerate(tensors):
         if x is None:
@@ -350,7 +350,7 @@ def check_outputs(outputs: tuple, strict: bool) -> None:
 
 
 def check_jacobian(found: tuple) -> None:
-    check(
+    require_graph(
         found,
         "While computing the hessian, found that the jacobian of the user-provided function with "
         "respect to input {} is independent of the input. This is not allowed in strict mode. You "

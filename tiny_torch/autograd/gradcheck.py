@@ -211,19 +211,19 @@ class Check:
         before = flat(x, x)
 
         def outputs_at(values: np.ndarray) -> list[np.ndarray]:
-            write(x, values)
+            set_elements(x, values)
             return self.values()
 
         try:
             return central_difference(outputs_at, before, direction, self.eps)
         finally:
-            write(x, before)
+            set_elements(x, before)
 
     # --------------------------------------------------------------------------- by backward
     def backward(self, output: Tensor, weight: np.ndarray) -> list[Tensor | None]:
         """The gradient of one output, weighted (flat), with respect to each input."""
         seed = output.detach().clone()
-        write(seed, weight)
+        set_elements(seed, weight)
         return list(grad(output, self.inputs, seed, retain_graph=True, allow_unused=True))
 
     def outputs(self) -> list[Tensor]:
@@ -307,7 +307,7 @@ def unit(random: np.random.Generator, size: int) -> np.ndarray:
     return row / max(float(np.linalg.norm(row)), 1e-300)
 
 
-def write(x: Tensor, values: np.ndarray) -> None:
+def set_elements(x: Tensor, values: np.ndarray) -> None:
     """Sets the elements, in row-major order, past autograd."""
     array = x.array
     for position, index in enumerate(itertools.product(*map(range, array.shape))):

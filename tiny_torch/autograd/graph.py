@@ -74,7 +74,7 @@ class Op:
     # argument and {spatial} for those of the first but two; or a function of the dims of both.
     # None: the class's name in snake case.
     aten: Any = None
-    # What `_saved_*` calls arguments of forward and results, beside saved_values.WORDS: text as
+    # What `_saved_*` calls arguments of forward and results, beside saved.WORDS: text as
     # "y:exponent", or a function of the node that answers it.
     words: Any = ""
     cost = ""  # the kind of work that it is, of autograd/_profiler/costs.py

@@ -76,7 +76,7 @@ def replace_gradients(hook, grads: tuple, *others: tuple) -> tuple:
         raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}'")
     if len(answer) != len(grads):
         raise RuntimeError(
-            f"hook '{name_of(hook)}' has returned an incorrect number of values (got "
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
             f"{len(answer)}, but expected {len(grads)})"
         )
     for before, after in zip(grads, answer, strict=True):
@@ -100,14 +100,14 @@ def check_answer(hook, before, after) -> None:
         raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
     if after.array.dtype is not before.array.dtype:
         raise RuntimeError(
-            f"hook '{name_of(hook)}' has changed the type of value "
+            f"hook '{hook_name(hook)}' has changed the type of value "
             f"(was {before.type()} got {after.type()})"
         )
     if after.array.shape != before.array.shape:
-        raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
 
 
-def name_of(hook) -> str:
+def hook_name(hook) -> str:
     return getattr(hook.function, "__name__", type(hook.function).__name__)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 SAMPLERS = {"bernoulli_tensor_": "bernoulli", "random_range_": "random"}
 
 
-def name_of(node: Any) -> str:
+def node_name(node: Any) -> str:
     """PyTorch's name of a node."""
     op = node.op
     name = op.node_name

@@ -7,10 +7,8 @@ from typing import Any
 from tiny_torch.autograd import graph
 from tiny_torch.autograd.graph import GradientEdge, Node, edge_of
 from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
-from tiny_torch.autograd.multi_grad import register_multi_grad_hook
-from tiny_torch.autograd.names import name_of
-from tiny_torch.autograd.saved import save_on_cpu, saved_tensors_hooks
-from tiny_torch.autograd.saved_values import properties_of
+from tiny_torch.autograd.names import node_name
+from tiny_torch.autograd.saved import properties_of, save_on_cpu, saved_tensors_hooks
 from tiny_torch.base.docstrings import extend
 from tiny_torch.tensor import Tensor
 
@@ -18,7 +16,7 @@ from tiny_torch.tensor import Tensor
 class NodeSurface:
     """Node's part for users."""
 
-    name = name_of
+    name = node_name
     op: Any
     edges: tuple
     _metadata: dict
@@ -55,7 +53,7 @@ class NodeSurface:
 
     def __repr__(self) -> str:
         module = "torch.autograd.function." if hasattr(self.op, "ctx") else ""
-        return f"<{module}{name_of(self)} object at {id(self):#x}>"
+        return f"<{module}{node_name(self)} object at {id(self):#x}>"
 
 
 extend(Node, NodeSurface)
@@ -70,7 +68,7 @@ def of_shown_type(node: Node) -> Node:
     """The node, of the type that has its name."""
     if type(node) is not Node:
         return node
-    name = name_of(node).rpartition("::")[2]
+    name = node_name(node).rpartition("::")[2]
     op = node.op if isinstance(node.op, type) else None
     key = name, op, node.is_freed()
     kind = NAMED.get(key)
@@ -105,7 +103,7 @@ def grad_fn(self: Tensor) -> Any:
     return None if edge is None or edge[0] is self else of_shown_type(edge[0])
 
 
-for _public in (get_gradient_edge, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks):
+for _public in (get_gradient_edge, save_on_cpu, saved_tensors_hooks):
     setattr(graph, _public.__name__, _public)
 METHODS = {"grad_fn": property(grad_fn)}
 FUNCTIONS: dict[str, Any] = {}

@@ -46,7 +46,7 @@ class Origins(OpMode):
         made = self.made_by(inputs, outputs)
         if made is not None:
             place = Place(sys._getframe(1))
-            head = f"{op.__name__} in forward, {where(place)}"
+            head = f"{op.__name__} in forward, {place_text(place)}"
             lines = [*describe_values("input", inputs), *describe_values("output", outputs)]
             self.note(op.__name__, made, head, lines)
         return result
@@ -59,7 +59,7 @@ class Origins(OpMode):
         made = self.made_by([*grads, *saved], outputs)
         if made is not None:
             place = node.metadata.get("place_")
-            at = "made without anomaly detection" if place is None else where(place)
+            at = "made without anomaly detection" if place is None else place_text(place)
             lines = [
                 *describe_values("gradient of output", grads),
                 *describe_values("saved value", saved),
@@ -142,7 +142,7 @@ def has_nan(value: Any) -> bool:
 # ---- words --------------------------------------------------------------------------------------
 
 
-def where(place: Place) -> str:
+def place_text(place: Place) -> str:
     """The module, the line and its text."""
     module = ModulePaths().path(place.modules)
     file, _, number = place.line.rpartition(":")

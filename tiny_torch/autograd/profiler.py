@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.autograd._profiler.events import Recording, Row, events_of, stack
+from tiny_torch.autograd._profiler.events import Recording, Row, call_stack, events_of
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.autograd._profiler.trace import trace_of
 from tiny_torch.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
@@ -194,7 +194,9 @@ class profile(Scope):
         self.entered = True
         if not modes.bits & RECORDED:  # else that is another's, and start_record says so
             self._thread = threading.get_native_id()
-        start_record(self.record_shapes, self.profile_memory, stack if self.with_stack else None)
+        start_record(
+            self.record_shapes, self.profile_memory, call_stack if self.with_stack else None
+        )
         if self.with_modules or self.with_stack:
             watch_modules(self, True)
         self._started = perf_counter_ns()

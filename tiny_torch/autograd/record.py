@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.names import name_of
+from tiny_torch.autograd.names import node_name
 from tiny_torch.base.modes import RECORDED, module_of, thread
 
 # Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
@@ -41,7 +41,7 @@ def enter_node(node: Any, grad: Any) -> Any:
     found = told.get(node.op)
     if found is None:
         op = node.op
-        found = name_of(node), PRODUCTS.get(op.cost, ALL)
+        found = node_name(node), PRODUCTS.get(op.cost, ALL)
         if isinstance(op, type) and not callable(op.node_name):  # type: ignore[attr-defined]
             told[op] = found
     name, factors = found

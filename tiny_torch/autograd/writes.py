@@ -34,7 +34,7 @@ def renew(tensor, view):
             raise refusal(tensor, "its base or another view of its base has been")
         array, origin = tensor.array, view.base.array
         geometry = (array.shape, array.strides, array.offset - origin.offset)
-        node = Node(AsStrided, (base,), (layout(origin), *geometry))
+        node = Node(AsStrided, (base,), (origin_of(origin), *geometry))
         if view.stamp >= 0:  # else the edge is its base's
             move_retained(tensor.edge, (node, 0))
         tensor.edge = (node, 0)
@@ -69,7 +69,7 @@ def rebase(tensor, node, output=0):
         edge = renew(tensor, view)
         move_retained(before, edge)
         shown = weakref.ref(edge[0])
-    copy.saved = (layout(base.array), geometry, node, shown)
+    copy.saved = (origin_of(base.array), geometry, node, shown)
 
 
 def move_retained(old, new) -> None:
@@ -78,7 +78,7 @@ def move_retained(old, new) -> None:
         old[0].hooks.move_retained(old[1], new)
 
 
-def layout(array) -> tuple:
+def origin_of(array) -> tuple:
     """(shape, strides, elements from first to last) of an array."""
     return array.shape, array.strides, reach_of(array.shape, array.strides)
 

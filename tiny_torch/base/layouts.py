@@ -6,10 +6,13 @@ https://pytorch.org/docs/stable/tensor_attributes.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
+
+MAX_DIMS = 24
 
 
 class _Name:
@@ -75,7 +78,7 @@ def strides_of(shape: tuple, form: Any) -> tuple:
     return tuple(strides)
 
 
-def empty(shape: tuple, dtype: Any, form: Any, where: Any = None) -> Any:
+def empty_in_format(shape: tuple, dtype: Any, form: Any, where: Any = None) -> Any:
     """An uninitialised array in a memory format."""
     if form is preserve_format:
         raise RuntimeError("unsupported memory format Preserve")
@@ -128,3 +131,23 @@ FUNCTIONS = {
         "channels_last", "channels_last_3d",
     )
 }  # fmt: skip
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Row-major order: the last dim is the fastest, each other steps over all dims inside it."""
+    return packed_strides(shape, range(len(shape) - 1, -1, -1))
+
+
+def packed_strides(
+    shape: Sequence[int], order: Sequence[int], smallest: int = 1
+) -> tuple[int, ...]:
+    """The strides of a block without gaps whose dims are nested in `order`, the fastest first.
+
+    A size counts as at least `smallest`: PyTorch has 1 for copies and in row-major order, 0 for
+    results of ops in other orders.
+    """
+    strides, step = [1] * len(shape), 1
+    for dim in order:
+        strides[dim] = step
+        step *= max(shape[dim], smallest)
+    return tuple(strides)

@@ -23,7 +23,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.compat import paths
-from tiny_torch.compat.names import names_of_pytorch
+from tiny_torch.compat.refused import names_of_pytorch
 from tiny_torch.tensor import Tensor
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -48,25 +48,13 @@ OUTSIDE = {
 
 
 ASKED = {module for module, _ in paths.WHERE}
-OF_TORCHVISION = ("datasets", "models", "transforms")
-
-
-def public_name(module: str) -> str:
-    """PyTorch's or torchvision's name of a module of ours."""
-    module = paths.public_path(module)
-    name = module.removeprefix("tiny_torch.")
-    if name.partition(".")[0] in OF_TORCHVISION:
-        return f"torchvision.{name}"
-    if name in ("compat.torchvision", "utils.images"):
-        return "torchvision" if name.startswith("compat") else "torchvision.utils"
-    return "torch" + module.removeprefix("tiny_torch")
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def place(frame: FrameType | None) -> str:
+def user_line(frame: FrameType | None) -> str:
     """The file and line outside of this package that a frame was called from."""
     while frame is not None:
         file = frame.f_code.co_filename
@@ -78,7 +66,7 @@ def place(frame: FrameType | None) -> str:
 
 def message(owner: Any, namespace: str, name: str, frame: FrameType | None) -> str:
     """What to say of a name that a module or class of ours lacks: is it PyTorch's, what is near?"""
-    text = f"{namespace}.{name} is not in tiny_torch ({place(frame)})"
+    text = f"{namespace}.{name} is not in tiny_torch ({user_line(frame)})"
     if matches(name, LATER.get(namespace, ())):
         return text + ": it may come later"
     if matches(name, OUTSIDE.get(namespace, ())):
@@ -106,7 +94,7 @@ def unknown_text(name: str) -> str:
         owner = Tensor if path == "tiny_torch.Tensor" else importlib.import_module(path)
     except ModuleNotFoundError:
         return unknown_text(space)
-    return message(owner, public_name(path), last, None).replace(" (?)", "")
+    return message(owner, paths.public_name(path), last, None).replace(" (?)", "")
 
 
 def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> AttributeError:
@@ -116,7 +104,7 @@ def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> Att
 
 def getattr_of(module: ModuleType) -> Any:
     own = module.__name__  # which run.py changes
-    namespace = public_name(own)
+    namespace = paths.public_name(own)
 
     def __getattr__(name: str) -> Any:
         found = paths.find(own, name)
@@ -165,11 +153,11 @@ class Finder(MetaPathFinder):
         spec = next(filter(None, (f.find_spec(fullname, path, target) for f in later)), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
-            spec.loader.exec_module = functools.partial(load, execute)  # type: ignore[method-assign]
+            spec.loader.exec_module = functools.partial(load_and_answer, execute)  # type: ignore[method-assign]
         return spec
 
 
-def load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+def load_and_answer(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
     execute(module)
     answer(module)
 

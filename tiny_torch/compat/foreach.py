@@ -45,7 +45,7 @@ def power(base: Any, exponent: Any) -> Tensor:
     return base**exponent
 
 
-def write(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def in_place_form(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The form in place of a function."""
 
     def call(x: Tensor, *arguments: Any, **options: Any) -> Tensor:
@@ -94,7 +94,7 @@ def make() -> dict[str, Callable[..., Any]]:
         if function is not None and name != "copy":
             made.setdefault(name, foreach(name, function, False))
     for name in IN_PLACE.split():
-        inside: Any = write(OURS[name]) if name in OURS else getattr(Tensor, f"{name}_")
+        inside: Any = in_place_form(OURS[name]) if name in OURS else getattr(Tensor, f"{name}_")
         made[f"{name}_"] = foreach(f"{name}_", inside, True)
     return made
 

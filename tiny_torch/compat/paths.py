@@ -20,12 +20,13 @@ from tiny_torch.compat import refused
 STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
 ROOMS = {
     "": "cuda distributions export func",
-    "autograd": "functional profiler profiler_util",
+    "autograd": "anomaly_mode functional profiler profiler_util",
     "cuda": "amp",
     "nn": "attention common_types parallel",
-    "nn.utils": "parametrizations parametrize prune",
+    "nn.modules": "utils",
+    "nn.utils": "clip_grad parametrizations parametrize prune",
     "optim": "lr_scheduler swa_utils",
-    "utils": "_pytree checkpoint data deterministic hooks images memory monitor viz",
+    "utils": "checkpoint data deterministic hooks images memory monitor viz",
 }
 # Whole modules, with what is in them: PyTorch's path, and where it is here.
 HOMES = {
@@ -36,6 +37,11 @@ HOMES = {
     "linalg": "functions.torch_linalg",
     "models": "vision.models",
     "multiprocessing": "utils.multiprocessing",
+    "nn.modules.channelshuffle": "nn.modules.spatial",
+    "nn.modules.fold": "nn.modules.spatial",
+    "nn.modules.pixelshuffle": "nn.modules.spatial",
+    "nn.modules.sparse": "nn.modules.embedding",
+    "nn.modules.upsampling": "nn.modules.spatial",
     "onnx": "export.onnx",
     "profiler": "tools.profiler",
     "random": "functions.random.generator",
@@ -46,6 +52,7 @@ HOMES = {
     "storage": "functions.storage",
     "testing": "utils.testing",
     "transforms": "vision.transforms",
+    "utils._pytree": "base.pytree",
     "version": "base.version",
 }
 # (Path, where the names are, the names).
@@ -79,10 +86,13 @@ PATHS = [
     ),
     ("", "compiler", "compile"),
     ("", "amp.grad_scaler", "GradScaler"),
+    ("", "autograd.anomaly_mode", "is_anomaly_check_nan_enabled is_anomaly_enabled"),
     ("", "exchange.serialization", "load save"),
     ("", "func", "vmap"),
     ("", "futures", "Future"),
     ("", "jit", "ScriptFunction ScriptModule"),
+    ("autograd", "autograd.anomaly_mode", "detect_anomaly set_detect_anomaly"),
+    ("autograd.graph", "autograd.multi_grad", "register_multi_grad_hook"),
     ("autograd.profiler", "compat.private", "emit_itt emit_nvtx"),
     ("_tensor", "", "Tensor"),
     ("_tensor", "exchange.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
@@ -121,16 +131,15 @@ PATHS = [
         "Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights",
     ),
     ("nn", "nn.parallel", "DataParallel"),
-    ("nn.modules.activation", "nn", "LogSoftmax MultiheadAttention Softmax Softmax2d Softmin"),
     ("nn.modules.module", "nn.modules._state_dict", "_IncompatibleKeys"),
+    ("distributions.transforms", "distributions._transform", "_InverseTransform"),
     ("jit.annotations", "compat.annotations", "Dict List Optional Tuple"),
-    ("nn.modules.channelshuffle", "nn", "ChannelShuffle"),
-    ("nn.modules.fold", "nn", "Fold Unfold"),
-    ("nn.modules.pixelshuffle", "nn", "PixelShuffle PixelUnshuffle"),
-    ("nn.modules.pooling", "nn", "LPPool1d LPPool2d LPPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d"),
     ("nn.modules.rnn", "nn", "GRUCell LSTMCell RNNCell RNNCellBase"),
-    ("nn.modules.sparse", "nn", "Embedding EmbeddingBag"),
-    ("nn.modules.upsampling", "nn", "Upsample UpsamplingBilinear2d UpsamplingNearest2d"),
+    (
+        "nn.utils",
+        "nn.utils.clip_grad",
+        "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm",
+    ),
     ("nn.utils", "nn.utils.convert_parameters", "parameters_to_vector vector_to_parameters"),
     (
         "nn.utils",
@@ -182,6 +191,21 @@ def public_path(module: str) -> str:
     return replace_start(module, PATH)
 
 
+TORCHVISION = {
+    "torchvision": "tiny_torch.compat.torchvision",
+    "torchvision.datasets": "tiny_torch.datasets",
+    "torchvision.models": "tiny_torch.models",
+    "torchvision.transforms": "tiny_torch.transforms",
+    "torchvision.utils": "tiny_torch.utils.images",
+}
+PUBLIC = {"tiny_torch": "torch", **{ours: theirs for theirs, ours in TORCHVISION.items()}}
+
+
+def public_name(module: str) -> str:
+    """PyTorch's or torchvision's name of a module of ours."""
+    return replace_start(public_path(module), PUBLIC)
+
+
 class Alias(Loader):
     """Loads a module by importing another one, which it is from then on."""
 
@@ -212,7 +236,7 @@ class Finder(MetaPathFinder):
         if fullname in NAMES:
             return ModuleSpec(fullname, Names())
         if fullname in refused.WHY:
-            return ModuleSpec(fullname, refused.Refused(), is_package=True)
+            return ModuleSpec(fullname, refused.Refused(public_name(fullname)), is_package=True)
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None
@@ -224,10 +248,9 @@ NAMES = {full(path) for path, _, _ in PATHS if path and path not in HOMES and no
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
-    **{("tiny_torch", path): (full(path), None) for path in HOMES},
     **{
         (parent, last): (name, None)
-        for name in (*NAMES, *refused.WHY)
+        for name in (*HOME, *NAMES, *refused.WHY)
         for parent, _, last in (name.rpartition("."),)
     },
     **{

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.compat.saying import refusing_class
+from tiny_torch.compat.refused import refusing_class
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.tensor import Tensor
 

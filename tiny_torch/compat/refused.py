@@ -3,18 +3,67 @@
 Packages import them at their top, annotate by their classes and derive from them, for a part that
 most scripts never come to. `import torch.fft` works, `torch.fft.fft(x)` raises NotImplementedError,
 which names the function and the reason. Names are those of `torch_names.txt`; of torchvision's any.
+Stand-ins refuse by the same functions, and say once what changes nothing but speed.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import warnings
+from collections.abc import Callable
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tiny_torch.compat.names import names_of_pytorch
-from tiny_torch.compat.saying import refusing, refusing_class
+said: set[str] = set()
+
+
+def say_once(name: str, text: str, stacklevel: int = 3) -> None:
+    """Warns the caller's caller, the first time in this process that `name` is the subject."""
+    if name not in said:
+        said.add(name)
+        warnings.warn(f"{name} {text}", stacklevel=stacklevel)
+
+
+def refusing(name: str, why: str) -> Callable[..., Any]:
+    """A function of that full name that raises NotImplementedError, whatever its arguments."""
+
+    def refuse(*arguments: Any, **keywords: Any) -> Any:
+        raise NotImplementedError(f"{name} is not in tiny_torch: {why}")
+
+    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
+    refuse.__doc__ = f"Raises NotImplementedError: {why}."
+    refuse.refusal = why  # type: ignore[attr-defined]  # which compat/check.py reads
+    return refuse
+
+
+def refusing_class(name: str, why: str) -> type:
+    """A class that may be named and derived from; making one raises NotImplementedError."""
+    short = name.rpartition(".")[2]
+    doc = f"Making one raises NotImplementedError: {why}."
+    members = {"__init__": refusing(name, why), "__doc__": doc, "refusal": why}
+    members["__class_getitem__"] = classmethod(lambda cls, _: cls)  # annotations: Future[int]
+    return type(short, (), members)
+
+
+NAMES = Path(__file__).with_name("torch_names.txt")
+
+
+@functools.cache
+def names_of_pytorch() -> dict[str, frozenset[str]]:
+    """PyTorch's public names by namespace, as torch_names.txt lists them."""
+    names: dict[str, list[str]] = {}
+    found: list[str] = []
+    for line in NAMES.read_text().splitlines():
+        if line.startswith("  "):
+            found += line.split()
+        elif not line.startswith("#"):
+            found = names.setdefault(line, [])
+    return {namespace: frozenset(found) for namespace, found in names.items()}
+
 
 # Below `tiny_torch`, by why nothing here does what they do.
 REASONS = {
@@ -49,7 +98,10 @@ PROBES = {"is_available": False, "is_initialized": False, "device_count": 0}
 
 
 class Refused(Loader):
-    """Loads a module whose names are made when they are asked for."""
+    """Loads a module whose names are made when they are asked for. PyTorch calls it `space`."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = ModuleType(spec.name, f"Names only: {WHY[spec.name]}.")
@@ -58,7 +110,7 @@ class Refused(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        why, space = WHY[module.__name__], public_name(module.__name__)
+        why, space = WHY[module.__name__], self.space
         known = names_of_pytorch().get(space)
 
         def __getattr__(name: str) -> Any:
@@ -74,9 +126,3 @@ class Refused(Loader):
             return found
 
         vars(module)["__getattr__"] = __getattr__
-
-
-def public_name(module: str) -> str:
-    """PyTorch's or torchvision's name of a module here."""
-    name = module.removeprefix("tiny_torch.")
-    return name.removeprefix("compat.") if name.startswith("compat.") else f"torch.{name}"

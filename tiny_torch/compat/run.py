@@ -55,7 +55,7 @@ class _Finder(MetaPathFinder):
         if top in NOT_COVERED:
             if is_probe(sys._getframe(1)):
                 return None
-            where = absent.place(sys._getframe(1))
+            where = absent.user_line(sys._getframe(1))
             raise ModuleNotFoundError(
                 f"{fullname} is built on PyTorch itself and not covered by tiny_torch ({where})",
                 name=fullname,
@@ -63,7 +63,7 @@ class _Finder(MetaPathFinder):
         if fullname == "safetensors.torch":
             return ModuleSpec(fullname, paths.Alias("tiny_torch.safetensors"))
         if top == "torchvision":
-            ours = module_of_torchvision(rest)
+            ours = paths.replace_start(fullname, paths.TORCHVISION)
         elif top == "torch":
             ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
         else:
@@ -74,7 +74,7 @@ class _Finder(MetaPathFinder):
             namespace, _, name = ours.rpartition(".")
             place = sys._getframe(1)
             owner = sys.modules.get(namespace)
-            text = absent.message(owner, absent.public_name(namespace), name, place)
+            text = absent.message(owner, paths.public_name(namespace), name, place)
             raise ModuleNotFoundError(text, name=fullname)
         return ModuleSpec(fullname, paths.Alias(ours), is_package=True)
 
@@ -88,15 +88,6 @@ def is_probe(frame: FrameType | None) -> bool:
     while frame is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
         frame = frame.f_back
     return frame is not None and frame.f_globals.get("__name__") == "importlib.util"
-
-
-def module_of_torchvision(name: str) -> str:
-    """Our module for `torchvision.<name>`, whether it exists or not."""
-    if name.partition(".")[0] in absent.OF_TORCHVISION:
-        return f"tiny_torch.{name}"
-    if name == "utils":
-        return "tiny_torch.utils.images"
-    return f"tiny_torch.compat.torchvision.{name}".rstrip(".")
 
 
 def exists(module: str) -> bool:

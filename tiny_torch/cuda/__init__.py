@@ -9,7 +9,8 @@ Begin with streams.py, then memory.py and graphs.py. https://pytorch.org/docs/st
 from __future__ import annotations
 
 from tiny_torch.cuda import graphs, memory, random, streams
-from tiny_torch.cuda._device import (
+from tiny_torch.cuda._graphed import make_graphed_callables
+from tiny_torch.cuda.device_management import (
     can_device_access_peer,
     current_device,
     device,
@@ -28,7 +29,6 @@ from tiny_torch.cuda._device import (
     set_device,
     synchronize,
 )
-from tiny_torch.cuda._graphed import make_graphed_callables
 from tiny_torch.cuda.graphs import (
     CUDAGraph,
     graph,

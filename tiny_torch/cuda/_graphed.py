@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.cuda import _device, streams
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
+from tiny_torch.cuda import device_management, streams
 from tiny_torch.cuda.graphs import CUDAGraph, check_built, graph, graph_pool_handle
 from tiny_torch.tensor import Tensor
 
@@ -20,8 +21,8 @@ class Recording:
 
     def __init__(self, function: Callable, args: tuple, allow_unused: bool) -> None:
         self.function, self.args, self.allow_unused = function, args, allow_unused
-        self.samples = tuple(torch.utils._pytree.tree_flatten(args)[0])
-        check(function, self.samples)
+        self.samples = tuple(tree_flatten(args)[0])
+        check_capturable(function, self.samples)
         self.parameters: tuple[Tensor, ...] = ()
         if isinstance(function, torch.nn.Module):
             self.parameters = tuple(function.parameters())
@@ -30,7 +31,7 @@ class Recording:
 
     def warm_up(self, times: int) -> None:
         for _ in range(times):
-            outputs = torch.utils._pytree.tree_flatten(self.function(*self.args))[0]
+            outputs = tree_flatten(self.function(*self.args))[0]
             self.gradients(outputs, [torch.empty_like(o) for o in outputs if o.requires_grad])
 
     def gradients(self, outputs: Any, grads: list[Tensor]) -> tuple:
@@ -44,7 +45,7 @@ class Recording:
     def record_forward(self, pool: tuple[int, int]) -> None:
         with graph(self.forward_graph, pool=pool):
             result = self.function(*self.args)
-        self.outputs, self.structure = torch.utils._pytree.tree_flatten(result)
+        self.outputs, self.structure = tree_flatten(result)
 
     def record_backward(self, pool: tuple[int, int]) -> None:
         self.output_grads = [
@@ -83,14 +84,14 @@ class Recording:
                 )
 
         def replay(*args: Any) -> Any:
-            leaves = torch.utils._pytree.tree_flatten(args)[0]
+            leaves = tree_flatten(args)[0]
             outputs = Graphed.apply(*leaves, *recording.parameters)
-            return torch.utils._pytree.tree_unflatten(outputs, recording.structure)
+            return tree_unflatten(outputs, recording.structure)
 
         return replay
 
 
-def check(function: Callable, samples: tuple) -> None:
+def check_capturable(function: Callable, samples: tuple) -> None:
     if isinstance(function, torch.nn.Module):
         if function._backward_hooks or function._forward_hooks or function._forward_pre_hooks:
             raise AssertionError(
@@ -122,20 +123,20 @@ def with_graphs(
         Recording(function, args, allow_unused)
         for function, args in zip(callables, samples, strict=True)
     ]
-    _device.synchronize()
+    device_management.synchronize()
     with streams.StreamContext(streams.Stream()):
         for recording in recordings:
             recording.warm_up(warm_ups)
-    _device.synchronize()
+    device_management.synchronize()
     # In the order in which they will run, so that none writes over what a later one still reads.
     for recording in recordings:
         recording.record_forward(pool)
     for recording in reversed(recordings):
         recording.record_backward(pool)
-    return tuple(install(recording) for recording in recordings)
+    return tuple(graphed_callable(recording) for recording in recordings)
 
 
-def install(recording: Recording) -> Any:
+def graphed_callable(recording: Recording) -> Any:
     """What stands for the callable: the function that replays, or the module with it inside.
 
     A module that is in another mode than it was recorded in, training or not, goes on as before.

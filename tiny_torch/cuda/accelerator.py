@@ -10,7 +10,7 @@ from typing import Any
 from tiny_torch import _core, cuda
 from tiny_torch.base.devices import cuda_count, has_cuda
 from tiny_torch.base.devices import device as Device
-from tiny_torch.cuda import _device
+from tiny_torch.cuda import device_management
 
 
 def is_available() -> bool:
@@ -36,7 +36,7 @@ def device_of(device: Any) -> Any:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     if isinstance(device, str | Device) and Device(device).type != "cuda":
         raise ValueError(f"{Device(device).type} doesn't match the current accelerator cuda.")
-    _device.check_index(_device.index_of(device, optional=True))
+    device_management.check_index(device_management.index_of(device, optional=True))
     return device
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from tiny_torch.base.devices import has_cuda
 from tiny_torch.base.modes import checks_of_steps
-from tiny_torch.cuda import _device, memory, streams
+from tiny_torch.cuda import device_management, memory, streams
 
 MODES = "global", "thread_local", "relaxed"
 
@@ -22,13 +22,13 @@ MODES = "global", "thread_local", "relaxed"
 def is_current_stream_capturing() -> bool:
     """Whether what the current stream is given is being recorded. RuntimeError without CUDA."""
     check_built("_cuda_isCurrentStreamCapturing")
-    return _device.is_initialized() and _device.table().is_capturing()
+    return device_management.is_initialized() and device_management.table().is_capturing()
 
 
 def graph_pool_handle() -> tuple[int, int]:
     """A new pool, from which graphs that never run at one time may share memory."""
     check_built("_graph_pool_handle")
-    return 0, _device.table().new_pool()
+    return 0, device_management.table().new_pool()
 
 
 def check_built(name: str) -> None:
@@ -73,7 +73,7 @@ class CUDAGraph:
                 "This CUDAGraph instance already owns a captured graph. To capture a new graph, "
                 "create a new instance."
             )
-        accelerator = _device.table()
+        accelerator = device_management.table()
         if accelerator.current_stream() == 0:
             raise RuntimeError(
                 "CUDA graphs must be captured on a non-default stream. (However, after capture, "
@@ -85,13 +85,13 @@ class CUDAGraph:
 
     def capture_end(self) -> None:
         """Ends the recording, which `replay` does from now on."""
-        self._graph = _device.table().end_capture()
+        self._graph = device_management.table().end_capture()
 
     def replay(self) -> None:
         """Does what was recorded, in the current stream, on the memory of the recording."""
         if not self._graph:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        _device.table().replay(self._graph)
+        device_management.table().replay(self._graph)
 
     def reset(self) -> None:
         """Forgets the recording, whose memory is free again."""
@@ -161,7 +161,7 @@ class graph:
         self.capture_error_mode = capture_error_mode
 
     def __enter__(self) -> None:
-        _device.synchronize()
+        device_management.synchronize()
         gc.collect()  # what only cycles keep would be the graph's for good
         memory.empty_cache()
         self.stream_ctx.__enter__()
@@ -186,10 +186,10 @@ def check_capture(optimizer: Any) -> None:
 
     One without that option keeps no count of steps that a replay would have to go on with.
     """
-    if not _device.is_initialized() or "capturable" not in optimizer.defaults:
+    if not device_management.is_initialized() or "capturable" not in optimizer.defaults:
         return
     capturable = all(group.get("capturable") for group in optimizer.param_groups)
-    capturing = _device.table().is_capturing()
+    capturing = device_management.table().is_capturing()
     if capturing and not capturable:
         raise RuntimeError(
             "Attempting CUDA graph capture of step() for an instance of "

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.cuda import _device
+from tiny_torch.cuda import device_management
 
 OutOfMemoryError = _core.OutOfMemoryError
 
@@ -28,14 +28,14 @@ COUNTS = (  # of memory_stats, and what the table of memory_summary calls them
 
 def device_table(device: Any) -> Any:
     """The table of the device that an argument names."""
-    accelerator = _device.table()
-    _device.check_index(_device.index_of(device, optional=True))
+    accelerator = device_management.table()
+    device_management.check_index(device_management.index_of(device, optional=True))
     return accelerator
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     """What `memory_stats` tells, as dictionaries in one another; empty before the first use."""
-    if not _device.is_initialized():
+    if not device_management.is_initialized():
         return {}
     statistics = device_table(device).statistics()
     return {
@@ -134,8 +134,8 @@ def _warn_of_all_peaks(name: str) -> None:
 
 def empty_cache() -> None:
     """Gives the memory that no tensor has back to the GPU, for other programs."""
-    if _device.is_initialized():
-        _device.table().empty_cache()
+    if device_management.is_initialized():
+        device_management.table().empty_cache()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:

@@ -11,16 +11,16 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.base.devices import device as _torch_device
-from tiny_torch.cuda import _device
+from tiny_torch.cuda import device_management
 from tiny_torch.functions.random import generator as random
 from tiny_torch.tensor import Tensor
 
 
 def generator_of(device: Any) -> random.Generator:
     """The default generator of a device, which it makes ready."""
-    _device.table()
+    device_management.table()
     place = _torch_device("cuda", device) if isinstance(device, int) else _torch_device(device)
-    _device.check_index(_device.index_of(place, optional=True))
+    device_management.check_index(device_management.index_of(place, optional=True))
     return random.default_on("cuda")
 
 
@@ -31,12 +31,12 @@ def get_rng_state(device: Any = "cuda") -> Tensor:
 
 def get_rng_state_all() -> list[Tensor]:
     """The states of all devices' generators."""
-    return [get_rng_state(i) for i in range(_device.device_count())]
+    return [get_rng_state(i) for i in range(device_management.device_count())]
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     """Puts a device's generator into a state that `get_rng_state` has answered."""
-    if _device.is_available():
+    if device_management.is_available():
         generator_of(device).set_state(new_state)
 
 
@@ -58,7 +58,7 @@ def manual_seed_all(seed: int) -> None:
 
 def seed() -> None:
     """Seeds the current device's generator from the operating system."""
-    if _device.is_available():
+    if device_management.is_available():
         random.default_on("cuda").seed()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from tiny_torch.base.devices import DEVICES, has_cuda, side_streams
 from tiny_torch.base.devices import device as Device
 from tiny_torch.base.modes import Scope
-from tiny_torch.cuda import _device
+from tiny_torch.cuda import device_management
 
 
 class Stream(Scope):
@@ -30,8 +30,8 @@ class Stream(Scope):
         unknown = kwargs.keys() - {"stream_id", "device_index", "device_type"}
         if unknown:
             raise NotImplementedError(f"Stream({', '.join(sorted(unknown))}=)")
-        accelerator = _device.table()
-        _device.check_index(_device.index_of(device, optional=True))
+        accelerator = device_management.table()
+        device_management.check_index(device_management.index_of(device, optional=True))
         self = super().__new__(cls)
         if "stream_id" in kwargs:
             self.stream_id = kwargs["stream_id"]
@@ -54,12 +54,12 @@ class Stream(Scope):
 
     @property
     def priority(self) -> int:
-        return _device.table().priority_of(self.stream_id)
+        return device_management.table().priority_of(self.stream_id)
 
     @property
     def cuda_stream(self) -> int:
         """The address of the cudaStream_t."""
-        return _device.table().native_stream(self.stream_id)
+        return device_management.table().native_stream(self.stream_id)
 
     def wait_event(self, event: Event) -> None:
         """What the stream is given from now on waits for an event; the caller does not."""
@@ -77,11 +77,11 @@ class Stream(Scope):
 
     def query(self) -> bool:
         """Whether all that it was given is done."""
-        return _device.table().query_stream(self.stream_id)
+        return device_management.table().query_stream(self.stream_id)
 
     def synchronize(self) -> None:
         """Waits until all that it was given is done."""
-        _device.table().synchronize_stream(self.stream_id)
+        device_management.table().synchronize_stream(self.stream_id)
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:
@@ -152,7 +152,7 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Comes when a stream, the current one if none is given, has done all so far."""
-        accelerator = _device.table()
+        accelerator = device_management.table()
         stream = current_stream() if stream is None else stream
         if not self._event:
             self._event = accelerator.new_event(self._enable_timing, self._blocking)
@@ -163,16 +163,16 @@ class Event:
         """What a stream, the current one if none is given, gets from now on waits for this."""
         stream = current_stream() if stream is None else stream
         if self._event:
-            _device.table().wait(stream.stream_id, self._event)
+            device_management.table().wait(stream.stream_id, self._event)
 
     def query(self) -> bool:
         """Whether it has come; True if it was never recorded."""
-        return not self._event or _device.table().query_event(self._event)
+        return not self._event or device_management.table().query_event(self._event)
 
     def synchronize(self) -> None:
         """Waits until it has come."""
         if self._event:
-            _device.table().synchronize_event(self._event)
+            device_management.table().synchronize_event(self._event)
 
     def elapsed_time(self, end_event: Event) -> float:
         """The milliseconds from this event to another.
@@ -186,7 +186,7 @@ class Event:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         if not (self.query() and end_event.query()):
             raise RuntimeError("Both events must be completed before calculating elapsed time.")
-        return _device.table().milliseconds_between(self._event, end_event._event)
+        return device_management.table().milliseconds_between(self._event, end_event._event)
 
     def ipc_handle(self) -> NoReturn:
         """NotImplementedError: events are not shared between processes here."""
@@ -211,17 +211,17 @@ class Event:
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that the calling thread's launches go to."""
-    accelerator = _device.table()
+    accelerator = device_management.table()
     if device is not None:
-        _device.check_index(_device.index_of(device, optional=True))
+        device_management.check_index(device_management.index_of(device, optional=True))
     return _stream(accelerator.current_stream())
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream that launches go to where none was chosen."""
-    _device.table()
+    device_management.table()
     if device is not None:
-        _device.check_index(_device.index_of(device, optional=True))
+        device_management.check_index(device_management.index_of(device, optional=True))
     return _stream(0)
 
 
@@ -236,7 +236,7 @@ def set_stream(stream: Stream | None) -> None:
     """Makes a stream the calling thread's; None changes nothing."""
     if stream is not None:
         identity = stream.stream_id
-        _device.table().set_stream(identity)
+        device_management.table().set_stream(identity)
 
 
 class StreamContext(Scope):
@@ -246,10 +246,14 @@ class StreamContext(Scope):
         self.stream = stream
 
     def current(self) -> Stream | None:
-        return current_stream() if self.stream is not None and _device.is_available() else None
+        return (
+            current_stream()
+            if self.stream is not None and device_management.is_available()
+            else None
+        )
 
     def begin(self) -> None:
-        if _device.is_available():
+        if device_management.is_available():
             set_stream(self.stream)
 
     def restore(self, before: Stream | None) -> None:

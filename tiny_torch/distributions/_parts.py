@@ -10,7 +10,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions._transform import Transform
-from tiny_torch.distributions.utils import _sum_rightmost
+from tiny_torch.distributions.utils import sum_rightmost
 from tiny_torch.tensor import Tensor
 
 
@@ -93,7 +93,7 @@ class CatTransform(_Parts):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         event_dim = self.event_dim
         terms = [
-            _sum_rightmost(term, event_dim - t.event_dim)
+            sum_rightmost(term, event_dim - t.event_dim)
             for t, term in zip(self.transforms, self._jacobians(x, y), strict=True)
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + event_dim

@@ -75,7 +75,7 @@ class Categorical(Distribution):
     @property
     def mean(self) -> Tensor:
         """NaN: category numbers have no mean."""
-        return self._filled(self.probs, torch.nan)
+        return self._full_like(self.probs, torch.nan)
 
     @property
     def mode(self) -> Tensor:

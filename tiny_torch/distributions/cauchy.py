@@ -36,11 +36,11 @@ class Cauchy(Distribution):
     @property
     def mean(self) -> Tensor:
         """NaN: the integral does not converge."""
-        return self._filled(self.loc, math.nan)
+        return self._full_like(self.loc, math.nan)
 
     @property
     def variance(self) -> Tensor:
-        return self._filled(self.loc, math.inf)
+        return self._full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

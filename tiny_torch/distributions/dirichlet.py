@@ -7,7 +7,6 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.functions.random.samples import _sample_dirichlet
 from tiny_torch.nn.functional import one_hot
 from tiny_torch.tensor import Tensor
 
@@ -32,7 +31,7 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        return _sample_dirichlet(self.concentration.expand(shape))
+        return torch._sample_dirichlet(self.concentration.expand(shape))  # type: ignore[attr-defined]
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

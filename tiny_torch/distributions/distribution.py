@@ -162,7 +162,7 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
-    def _filled(self, like: Tensor, value: float) -> Tensor:
+    def _full_like(self, like: Tensor, value: float) -> Tensor:
         """One value for the whole batch, in dtype and on device of `like`."""
         return torch.full(self._extended_shape(), value, dtype=like.dtype, device=like.device)
 

@@ -11,7 +11,6 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import broadcast_all
-from tiny_torch.functions.random.samples import _standard_gamma
 from tiny_torch.tensor import Tensor
 
 
@@ -66,7 +65,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        draw = _standard_gamma(self.concentration.expand(shape))
+        draw = torch._standard_gamma(self.concentration.expand(shape))  # type: ignore[attr-defined]
         value = draw / self.rate.expand(shape)
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # not part of the graph
         return value

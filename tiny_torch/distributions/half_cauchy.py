@@ -31,7 +31,7 @@ class HalfCauchy(Folded):
 
     @property
     def mean(self) -> Tensor:
-        return self._filled(self.scale, math.inf)
+        return self._full_like(self.scale, math.inf)
 
     variance = same_as("base_dist.variance")
 

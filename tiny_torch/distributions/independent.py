@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import _sum_rightmost, same_as
+from tiny_torch.distributions.utils import same_as, sum_rightmost
 from tiny_torch.tensor import Tensor
 
 D = TypeVar("D", bound=Distribution)
@@ -75,10 +75,10 @@ class Independent(Distribution, Generic[D]):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
-        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         if self.reinterpreted_batch_ndims > 0:

@@ -28,14 +28,14 @@ from tiny_torch.distributions.half_normal import HalfNormal
 from tiny_torch.distributions.independent import Independent
 from tiny_torch.distributions.laplace import Laplace
 from tiny_torch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
-from tiny_torch.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
+from tiny_torch.distributions.multivariate_normal import MultivariateNormal, batch_mahalanobis
 from tiny_torch.distributions.normal import Normal
 from tiny_torch.distributions.one_hot_categorical import OneHotCategorical
 from tiny_torch.distributions.pareto import Pareto
 from tiny_torch.distributions.poisson import Poisson
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.uniform import Uniform
-from tiny_torch.distributions.utils import _sum_rightmost, euler_constant
+from tiny_torch.distributions.utils import euler_constant, sum_rightmost
 from tiny_torch.nn.functional import softplus
 from tiny_torch.tensor import Tensor
 
@@ -176,7 +176,7 @@ def _kl_expfamily_expfamily(p, q):
     q_theta = q._natural_params
     result = q._log_normalizer(*q_theta) - normalizer
     for mine, its, gradient in zip(theta, q_theta, gradients, strict=True):
-        result = result - _sum_rightmost((its - mine) * gradient, len(q.event_shape))
+        result = result - sum_rightmost((its - mine) * gradient, len(q.event_shape))
     return result
 
 
@@ -236,7 +236,7 @@ def _kl_multivariatenormal_multivariatenormal(p, q):
         q_factor.expand(shape), p_factor.expand(shape), upper=False
     )
     trace = quotient.pow(2).sum((-2, -1))
-    distance = _batch_mahalanobis(q_factor, q.loc - p.loc)
+    distance = batch_mahalanobis(q_factor, q.loc - p.loc)
     return q._half_log_det() - p._half_log_det() + 0.5 * (trace + distance - p.event_shape[0])
 
 
@@ -283,7 +283,7 @@ def _kl_transformed_transformed(p, q):
 def _kl_independent_independent(p, q):
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
-    return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
 # ------------------------------------------------------------------------------- of two families

@@ -9,8 +9,8 @@ import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
-from tiny_torch.distributions.utils import _standard_normal, lazy_property, same_as
+from tiny_torch.distributions.multivariate_normal import batch_mahalanobis, batch_mv
+from tiny_torch.distributions.utils import lazy_property, same_as, standard_normal
 from tiny_torch.tensor import Tensor
 
 
@@ -28,8 +28,8 @@ def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Ten
 
 def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril: Tensor) -> Tensor:
     """x' (W W' + D)^-1 x, by the Woodbury identity."""
-    inner = _batch_mv(W.mT / D.unsqueeze(-2), x)
-    return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, inner)
+    inner = batch_mv(W.mT / D.unsqueeze(-2), x)
+    return (x.pow(2) / D).sum(-1) - batch_mahalanobis(capacitance_tril, inner)
 
 
 class LowRankMultivariateNormal(Distribution):
@@ -143,10 +143,10 @@ class LowRankMultivariateNormal(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         rank = self.cov_factor.shape[-1:]
-        of_factor = _standard_normal(shape[:-1] + rank, self.loc.dtype, self.loc.device)
-        of_diag = _standard_normal(shape, self.loc.dtype, self.loc.device)
+        of_factor = standard_normal(shape[:-1] + rank, self.loc.dtype, self.loc.device)
+        of_diag = standard_normal(shape, self.loc.dtype, self.loc.device)
         W, D, _ = self._covariance
-        return self.loc + _batch_mv(W, of_factor) + D.sqrt() * of_diag
+        return self.loc + batch_mv(W, of_factor) + D.sqrt() * of_diag
 
     def _factor(self) -> Tensor:
         """The F of a covariance F F'."""

@@ -10,20 +10,20 @@ from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import (
-    _standard_normal,
     given_matrix,
     lazy_property,
     same_as,
+    standard_normal,
 )
 from tiny_torch.tensor import Tensor
 
 
-def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+def batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
     """Matrices (..., n, n) times vectors (..., n), broadcast."""
     return torch.matmul(bmat, bvec.unsqueeze(-1)).squeeze(-1)
 
 
-def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+def batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
     """|L^-1 x|^2 of lower triangular L (..., n, n) and x (..., n), broadcast."""
     n = bx.size(-1)
     if bL.dim() == 2:  # one factorisation for all vectors, as columns
@@ -32,6 +32,9 @@ def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
         return solved.pow(2).sum(-2).reshape(bx.shape[:-1])
     solved = torch.linalg.solve_triangular(bL, bx.unsqueeze(-1), upper=False)
     return solved.pow(2).sum((-2, -1))
+
+
+_batch_mv, _batch_mahalanobis = batch_mv, batch_mahalanobis  # PyTorch's names
 
 
 def _inverse(lower: Tensor) -> Tensor:
@@ -154,8 +157,8 @@ class MultivariateNormal(CovarianceParameters, Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        noise = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
+        noise = standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
+        return self.loc + batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def _factor(self) -> Tensor:
         """The F of a covariance F F'."""
@@ -163,7 +166,7 @@ class MultivariateNormal(CovarianceParameters, Distribution):
 
     def _squared_distance(self, x: Tensor) -> Tensor:
         """x' C^-1 x for the covariance C."""
-        return _batch_mahalanobis(self._unbroadcasted_scale_tril, x)
+        return batch_mahalanobis(self._unbroadcasted_scale_tril, x)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -8,7 +8,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.distributions.utils import _standard_normal, broadcast_all, same_as
+from tiny_torch.distributions.utils import broadcast_all, same_as, standard_normal
 from tiny_torch.tensor import Tensor
 
 LOG_SQRT_2_PI = math.log(math.sqrt(2 * math.pi))
@@ -49,7 +49,7 @@ class Normal(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        noise = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
+        noise = standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

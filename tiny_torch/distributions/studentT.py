@@ -9,7 +9,7 @@ import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.chi2 import Chi2
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import _standard_normal, broadcast_all, same_as
+from tiny_torch.distributions.utils import broadcast_all, same_as, standard_normal
 from tiny_torch.tensor import Tensor
 
 
@@ -64,7 +64,7 @@ class StudentT(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        normal = _standard_normal(shape, dtype=self.df.dtype, device=self.df.device)
+        normal = standard_normal(shape, dtype=self.df.dtype, device=self.df.device)
         spread = torch.rsqrt(self._chi2.rsample(sample_shape) / self.df)
         return self.loc + self.scale * (normal * spread)
 

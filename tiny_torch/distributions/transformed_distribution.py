@@ -10,7 +10,7 @@ from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.independent import Independent
 from tiny_torch.distributions.transforms import ComposeTransform, Transform
-from tiny_torch.distributions.utils import _sum_rightmost, same_as
+from tiny_torch.distributions.utils import same_as, sum_rightmost
 from tiny_torch.tensor import Tensor
 
 
@@ -106,12 +106,12 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             event_dim += transform.domain.event_dim - transform.codomain.event_dim
-            log_prob = log_prob - _sum_rightmost(
+            log_prob = log_prob - sum_rightmost(
                 transform.log_abs_det_jacobian(x, y), event_dim - transform.domain.event_dim
             )
             y = x
         base = self.base_dist.log_prob(y)
-        return log_prob + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
+        return log_prob + sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
         """Flips probabilities where the transforms decrease."""

@@ -36,8 +36,7 @@ from tiny_torch.distributions._maps import (
 )
 from tiny_torch.distributions._parts import CatTransform, StackTransform
 from tiny_torch.distributions._transform import Transform
-from tiny_torch.distributions._transform import _InverseTransform as _InverseTransform
-from tiny_torch.distributions.utils import _sum_rightmost, lazy_property, same_as
+from tiny_torch.distributions.utils import lazy_property, same_as, sum_rightmost
 from tiny_torch.tensor import Tensor
 
 
@@ -111,7 +110,7 @@ class ComposeTransform(Transform):
         event_dim = self.domain.event_dim
         for part, start, end in zip(self.parts, ends[:-1], ends[1:], strict=True):
             term = part.log_abs_det_jacobian(start, end)
-            terms.append(_sum_rightmost(term, event_dim - part.domain.event_dim))
+            terms.append(sum_rightmost(term, event_dim - part.domain.event_dim))
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return functools.reduce(operator.add, terms)
 
@@ -169,7 +168,7 @@ class IndependentTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         result = self.base_transform.log_abs_det_jacobian(x, y)
-        return _sum_rightmost(result, self.reinterpreted_batch_ndims)
+        return sum_rightmost(result, self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Any) -> Any:
         return self.base_transform.forward_shape(shape)

@@ -31,13 +31,16 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(torch.broadcast_tensors(*values))
 
 
-def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+def standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     return torch.empty(shape, dtype=dtype, device=device).normal_()
 
 
-def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+def sum_rightmost(value: Tensor, dim: int) -> Tensor:
     """Sums the last `dim` dims."""
     return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
+
+
+_standard_normal, _sum_rightmost = standard_normal, sum_rightmost  # PyTorch's names
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

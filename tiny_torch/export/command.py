@@ -57,7 +57,7 @@ def example(text: str) -> Tensor:
     raise ValueError(f"--input: expected float32, int64:N or int32:N, got {text!r}")
 
 
-def load(path: str, factory: str | None) -> Module:
+def load_model(path: str, factory: str | None) -> Module:
     """The model of a file; ValueError with the way to go where it holds none."""
     try:
         found = torch.load(path, weights_only=False)
@@ -96,7 +96,7 @@ def main(given: list[str]) -> int:
     wanted = arguments_of(given)
     sys.path.insert(0, os.getcwd())  # where the classes of a saved model may stand
     try:
-        model = load(wanted.file, wanted.model)
+        model = load_model(wanted.file, wanted.model)
         inputs = tuple([example(text) for text in wanted.input])
         report = to_c(model, inputs, wanted.output)
     except (RuntimeError, OSError, ValueError, ImportError, AttributeError) as error:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.export.graph import ExportError, Graph, Node, Value
 from tiny_torch.export.tracing import trace
 from tiny_torch.ops.nn.recurrent import Recurrent
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 
 TRACES = 3  # two points fix a line, the third tells whether it is one
 

@@ -18,6 +18,7 @@ from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.autograd.reading import ReadingMode
 from tiny_torch.base.modes import Scope
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, map_leaves
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.nn import Module
@@ -25,7 +26,6 @@ from tiny_torch.ops.index.within import SliceScatter
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import Permute, Reshape, Squeeze, T, Transpose, Unsqueeze, View
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 from tiny_torch.utils.viz.running import undisturbed
 
 
@@ -66,7 +66,7 @@ class Tracer(ReadingMode):
     # ---- what it sees ---------------------------------------------------------------------------
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
-        name, computes = op.__name__, kind_of(op)
+        name, computes = op.__name__, exported_op(op)
         if op.composite is not None and kind != OUT and not self.has(computes):
             with self:
                 return op.composite(*arguments)
@@ -122,7 +122,7 @@ class Tracer(ReadingMode):
         """The value of an array that shows the same elements; ExportError if it shows others."""
         for other in self.storages.get(array.storage_id, ()):
             value = self.values[id(other)]
-            if id(other) not in self.stale and layout(other) == layout(array):
+            if id(other) not in self.stale and region(other) == region(array):
                 return value
             if array.size and value.from_input:
                 raise ExportError(
@@ -171,11 +171,11 @@ class Tracer(ReadingMode):
             raise self.refusal(what, sys._getframe(2))
 
 
-def kind_of(op: Any) -> Any:
+def exported_op(op: Any) -> Any:
     """The op; of one that only goes by another name, or by the same, the class above it."""
     parent = op.__base__
     renamed = parent in (Pieces, Rows) or parent.__name__ == op.__name__
-    return kind_of(parent) if renamed else op
+    return exported_op(parent) if renamed else op
 
 
 def put_back(view: Node, whole: Value, part: Value, where: str) -> Node:
@@ -194,7 +194,7 @@ def put_back(view: Node, whole: Value, part: Value, where: str) -> Node:
     raise ExportError(f"a write through {view.name} cannot be traced; {view.place}")
 
 
-def layout(array: Any) -> tuple:
+def region(array: Any) -> tuple:
     return array.offset, tuple(array.shape), tuple(array.strides), array.dtype
 
 

@@ -14,12 +14,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.func.samples import RANDOM, Samples
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 
 
 def vmap(
@@ -59,7 +59,7 @@ def vmap(
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
-    def batched(*args: Any, **kwargs: Any) -> Any:
+    def over_batch(*args: Any, **kwargs: Any) -> Any:
         check_out_dims(out_dims, func)
         leaves, dims, spec = batched_inputs(in_dims, args, func)
         sizes = [x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None]
@@ -86,7 +86,7 @@ def vmap(
         outputs = outputs_of(sample, max(sizes[0], 1), samples)
         return stack_outputs(outputs, out_dims, func, sizes[0], samples)
 
-    return batched
+    return over_batch
 
 
 def others(x: Tensor, dim: int) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ def outputs_of(sample: Callable[[int], Any], count: int, samples: Samples) -> li
 
 def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[list, list, Any]:
     """The arguments' leaves, the batch dimension of each from the front or None, and their spec."""
-    start = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
+    start = f"vmap({func_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
             f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the "
@@ -119,8 +119,8 @@ def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[list, lis
         )
     if not args:
         raise ValueError(
-            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
-            "you are trying to vmap over a function with no inputs. The latter is unsupported."
+            f"vmap({func_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+            "or you are trying to vmap over a function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
     dims = broadcast(in_dims, spec)
@@ -157,9 +157,9 @@ def checked_dim(x: Any, dim: Any, start: str) -> int | None:
 def check_out_dims(out_dims: Any, func: Callable) -> None:
     if not all(isinstance(d, int | None) for d in tree_flatten(out_dims)[0]):
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or "
-            "a python collection of ints representing where in the outputs the vmapped dimension "
-            "should appear."
+            f"vmap({func_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
+            "or a python collection of ints representing where in the outputs the vmapped "
+            "dimension should appear."
         )
 
 
@@ -174,7 +174,7 @@ def stack_outputs(
     dims = broadcast(out_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+            f"vmap({func_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
             f"compatible with the structure of `outputs`. out_dims has structure "
             f"{tree_flatten(out_dims)[1]!s} but outputs has structure {spec!s}."
         )
@@ -187,7 +187,7 @@ def stack_outputs(
 
 def batch(parts: list, dim: int | None, func: Callable, count: int, samples: Samples) -> Any:
     """One output of all samples."""
-    name = name_of(func)
+    name = func_name(func)
     if dim is None:
         if samples.depends(parts[0]) or any(not same(part, parts[0]) for part in parts):
             raise ValueError(
@@ -230,9 +230,9 @@ def broadcast(tree: Any, spec: Any) -> list | None:
     return found
 
 
-def name_of(func: Callable) -> str:
+def func_name(func: Callable) -> str:
     if isinstance(func, functools.partial):
-        return f"functools.partial({name_of(func.func)}, ...)"
+        return f"functools.partial({func_name(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
 
 

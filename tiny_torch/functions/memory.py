@@ -14,7 +14,7 @@ from tiny_torch.base import devices, layouts
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import TYPE_STRINGS
-from tiny_torch.base.reference.layout import contiguous_strides
+from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resize_array
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage, copied_with_storage

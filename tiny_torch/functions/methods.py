@@ -15,7 +15,6 @@ from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.base.docstrings import copy_as
 from tiny_torch.functions import (
-    aliases,
     comparisons,
     memory,
     operators,
@@ -23,7 +22,7 @@ from tiny_torch.functions import (
     refusals,
     storage,
 )
-from tiny_torch.functions.creation import dlpack, from_data, legacy, ranges, windows
+from tiny_torch.functions.creation import dlpack, from_data, ranges, windows
 from tiny_torch.functions.creation import fill as creation
 from tiny_torch.functions.elementwise import (
     arithmetic,
@@ -53,6 +52,34 @@ from tiny_torch.functions.reduce import histogram, moments, norms, numeric, scan
 from tiny_torch.functions.refusals import NUMPY
 from tiny_torch.functions.shape import arrange, blocks, join, parts, split, views
 from tiny_torch.tensor import Tensor
+
+# PyTorch's second names of elementwise functions, methods and in-place methods.
+ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "divide": "div",
+    "fix": "trunc",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "subtract": "sub",
+    "true_divide": "div",
+}
+
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
+METHODS |= {alias: METHODS[name] for alias, name in ALIASES.items()}
+METHODS |= {f"{alias}_": METHODS[f"{name}_"] for alias, name in ALIASES.items()}
 
 for _module in (
     history,

@@ -231,7 +231,7 @@ for _name, _dtype in TYPE_NAMES.items():  # "torch.FloatTensor": float
     setattr(_Storage, _name, as_type(_dtype))
 
 
-def empty(size: int, dtype: Any, device: Any) -> Any:
+def empty_storage(size: int, dtype: Any, device: Any) -> Any:
     name = "cpu" if device is None else devices.device(device).type
     if size < 0:
         raise RuntimeError(f"a storage has at least 0 elements, not {size}")
@@ -256,7 +256,7 @@ class UntypedStorage(_Storage):
             )
         first = arguments[0] if arguments else 0
         if isinstance(first, int):
-            self._any = empty(first, _core.uint8, device)
+            self._any = empty_storage(first, _core.uint8, device)
             return
         if not isinstance(first, Sequence):
             raise RuntimeError(
@@ -392,7 +392,7 @@ class TypedStorage(_Storage):
         dtype = _core.get_default_dtype() if dtype is None else dtype
         first = arguments[0] if arguments else 0
         if isinstance(first, int):
-            self._any = empty(first, dtype, device)
+            self._any = empty_storage(first, dtype, device)
         elif isinstance(first, Sequence):
             values = np.array(first)
             if values.dtype.kind not in "biuf" or values.ndim != 1:

@@ -202,15 +202,15 @@ def measure_speed(mine: Mine, args: argparse.Namespace) -> int:
     return 0
 
 
-def run(mine: Mine, args: argparse.Namespace) -> int:
+def run_script(mine: Mine, args: argparse.Namespace) -> int:
     """A script, or an app by its name, on the framework with the student's code in it."""
     for number in in_use(mine):
         task = mine.tasks[number]
         text = used.read(task, mine.folder)
         if task.language == "python":
-            used.install(task, task.load(text))
+            used.replace(task, task.load(text))
         else:
-            used.install(task, kernel.build_fast(task, mine.file(task)))
+            used.replace(task, kernel.build_fast(task, mine.file(task)))
         print(f"on your code: {number} {task.title}", file=sys.stderr)
     for number in mine.stale_tasks():
         print(
@@ -342,7 +342,9 @@ def parser() -> Parser:
         "--yes", action="store_true", help="do not ask"
     )
     command("use", use, "your code in place of ours").add_argument("--off", action="store_true")
-    running = command("run", run, "a script or an app on the framework with your code in it", False)
+    running = command(
+        "run", run_script, "a script or an app on the framework with your code in it", False
+    )
     running.add_argument(
         "script", nargs=argparse.REMAINDER, help="script.py, or an app's name, with its arguments"
     )

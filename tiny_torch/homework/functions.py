@@ -32,7 +32,7 @@ def open_task(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]
     def load() -> Callable[[bytes], bytes]:
         mine = task.load(request["text"], namespace)
         if used:
-            used.install(task, mine)
+            used.replace(task, mine)
         return lambda message: encode({"value": call(mine, **decode(message))})
 
     return load, readable

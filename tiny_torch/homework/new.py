@@ -38,7 +38,7 @@ def make_task(course: Path, number: str, title: str, kind: str) -> Path:
         raise ValueError(f"a task's number is as 9.1, got {number!r}")
     if number in tasks_to_choose(course):
         raise ValueError(f"there is a task {number} already; homework list shows the numbers")
-    name = name_of(title)
+    name = symbol_of(title)
     track = number.partition(".")[0]
     folders = sorted(path for path in course.glob(f"{track}_*") if path.is_dir())
     folder = (folders or [course / f"{track}_{TRACK}"])[0] / f"{number}_{name}"
@@ -52,7 +52,7 @@ def make_task(course: Path, number: str, title: str, kind: str) -> Path:
     return folder
 
 
-def name_of(title: str) -> str:
+def symbol_of(title: str) -> str:
     """A function's name, from the title's words."""
     words = re.findall(r"[a-z0-9]+", title.lower())
     name = "_".join(word for word in words if word not in ("a", "an", "the", "of"))
@@ -120,7 +120,7 @@ FURTHER
 """
 
 
-def page(**parts: str) -> str:
+def filled_page(**parts: str) -> str:
     text = PAGE
     for part, words in parts.items():
         text = text.replace(part, words)
@@ -128,7 +128,7 @@ def page(**parts: str) -> str:
 
 
 PYTHON = {
-    "task.md": page(
+    "task.md": filled_page(
         LANGUAGE="python",
         REPLACES="-",
         IDEA="A mean that is asked for again and again need not be summed anew each time.",
@@ -208,7 +208,7 @@ MUTANTS = {  # what is wrong: (a piece of the solution, what stands there instea
 }
 
 CPP = {
-    "task.md": page(
+    "task.md": filled_page(
         LANGUAGE="c++",
         REPLACES="softmax\nimports: algorithm cmath cstdint",
         IDEA="Scores of any size become shares that sum to 1.",

@@ -12,7 +12,7 @@ from tiny_torch.compat.backends import cpu
 from tiny_torch.homework.task import Task
 
 
-def install(task: Task, mine: Any) -> None:
+def replace(task: Task, mine: Any) -> None:
     """`mine` is a function or class; for a kernel, the path of its compiled library.
 
     A method changes in its class; a function or class in every module of ours that has imported or

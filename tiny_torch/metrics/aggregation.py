@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, as_tensor
+from tiny_torch.metrics.metric import Metric, as_labels, as_scores, tensor_on_cpu
 from tiny_torch.nn import functional as F
 
 
@@ -39,7 +39,7 @@ class Mean(Metric):
             self.total += value * weight
             self.weight += weight
             return
-        values = as_tensor(self, "value", value)
+        values = tensor_on_cpu(self, "value", value)
         self.total += values.double().sum().item() * weight
         self.weight += values.numel() * weight
 
@@ -78,7 +78,7 @@ class Perplexity(Metric):
 
     def update(self, input: torch.Tensor, target: torch.Tensor) -> None:
         """Adds the tokens of a batch."""
-        targets = as_tensor(self, "target", target)
+        targets = tensor_on_cpu(self, "target", target)
         logits = as_scores(self, input, (*targets.shape, -1))
         kept = targets != self.ignore_index
         labels = as_labels(self, "target", targets[kept], logits.shape[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, as_tensor, check_at_least
+from tiny_torch.metrics.metric import Metric, as_labels, as_scores, check_at_least, tensor_on_cpu
 
 AVERAGES = ("micro", "macro", "weighted", None, "none")
 
@@ -39,7 +39,7 @@ class Accuracy(Metric):
     def update(self, input: torch.Tensor, target: torch.Tensor) -> None:
         """Counts a batch."""
         labels = as_labels(self, "target", target, None)
-        if self.top_k == 1 and as_tensor(self, "input", input).ndim == 1:
+        if self.top_k == 1 and tensor_on_cpu(self, "input", input).ndim == 1:
             correct = as_labels(self, "input", input, None) == _same_length(self, input, labels)
         else:
             scores = as_scores(self, input, (len(_vector(self, labels)), -1))
@@ -107,7 +107,7 @@ class ConfusionMatrix(Metric):
     def update(self, input: torch.Tensor, target: torch.Tensor) -> None:
         """Counts a batch."""
         labels = as_labels(self, "target", target, self.num_classes)
-        if as_tensor(self, "input", input).ndim == 1:
+        if tensor_on_cpu(self, "input", input).ndim == 1:
             predicted = as_labels(self, "input", input, self.num_classes)
             _same_length(self, predicted, labels)
         else:

@@ -73,7 +73,7 @@ class Metric(abc.ABC):
         return f"{type(self).__name__}({settings})"
 
 
-def as_tensor(metric: Metric, name: str, value: Any) -> torch.Tensor:
+def tensor_on_cpu(metric: Metric, name: str, value: Any) -> torch.Tensor:
     """A tensor on the CPU outside of any graph; TypeError for anything else."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{type(metric).__name__}.update: {name} must be a Tensor, got {value!r}")
@@ -82,7 +82,7 @@ def as_tensor(metric: Metric, name: str, value: Any) -> torch.Tensor:
 
 def as_labels(metric: Metric, name: str, value: Any, classes: int | None) -> torch.Tensor:
     """Integers from 0 to classes - 1, as int64; else TypeError or ValueError."""
-    labels = as_tensor(metric, name, value)
+    labels = tensor_on_cpu(metric, name, value)
     if labels.is_floating_point():
         raise TypeError(
             f"{type(metric).__name__}.update: {name} must hold integers, got {labels.dtype}"
@@ -99,7 +99,7 @@ def as_labels(metric: Metric, name: str, value: Any, classes: int | None) -> tor
 
 def as_scores(metric: Metric, value: Any, shape: tuple[int, ...]) -> torch.Tensor:
     """Finite or infinite numbers of this shape, where -1 stands for any size."""
-    scores = as_tensor(metric, "input", value)
+    scores = tensor_on_cpu(metric, "input", value)
     fits = len(shape) == scores.ndim and all(
         want in (-1, size) for want, size in zip(shape, scores.shape, strict=True)
     )

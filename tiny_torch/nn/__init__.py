@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tiny_torch.nn import _uninitialized, functional, init, modules, parameter, utils
+from tiny_torch.nn import functional, init, modules, parameter, utils
 from tiny_torch.nn.modules import *
 from tiny_torch.nn.modules import __all__ as _layers
 from tiny_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

@@ -88,9 +88,15 @@ from tiny_torch.functions.nn.pool import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
 )
 from tiny_torch.functions.nn.rectifiers import (
     celu_,
@@ -104,14 +110,6 @@ from tiny_torch.functions.nn.rectifiers import (
 from tiny_torch.functions.nn.resample import affine_grid, grid_sample, interpolate, upsample
 from tiny_torch.functions.nn.shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from tiny_torch.functions.nn.softmax import gumbel_softmax, log_softmax, softmax, softmin
-from tiny_torch.functions.nn.unpool import (
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
-)
 
 # PyTorch parses the arguments of these itself, and takes NumPy's names for them.
 for _name in (

@@ -1,6 +1,6 @@
 """`Parameter` and `Buffer`: the two kinds of Tensor that a Module registers by itself.
 
-Of both there is a kind whose shape is not known yet, which `_uninitialized.py` attaches.
+Of both there is a kind whose shape is not known yet, which `modules/lazy.py` attaches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tiny_torch.base.arguments import check_bool
 from tiny_torch.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from tiny_torch.nn._uninitialized import UninitializedBuffer, UninitializedParameter, is_lazy
+    from tiny_torch.nn.modules.lazy import UninitializedBuffer, UninitializedParameter, is_lazy
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 

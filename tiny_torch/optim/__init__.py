@@ -7,7 +7,7 @@ and `adam.py`, read in this order, are the algorithms that most others vary.
 from typing import TYPE_CHECKING
 
 from tiny_torch.base.docstrings import own_methods
-from tiny_torch.optim import _saving
+from tiny_torch.optim import saving
 from tiny_torch.optim._foreach import ForeachOptimizer
 from tiny_torch.optim.adadelta import Adadelta
 from tiny_torch.optim.adagrad import Adagrad

@@ -1,6 +1,6 @@
 """`torch.optim.lr_scheduler`: learning rates that change during the training."""
 
-from tiny_torch.optim._schedules.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
+from tiny_torch.optim._schedules.base import EPOCH_DEPRECATION_WARNING, LRScheduler
 from tiny_torch.optim._schedules.composed import ChainedScheduler, SequentialLR
 from tiny_torch.optim._schedules.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from tiny_torch.optim._schedules.plateau import ReduceLROnPlateau
@@ -36,3 +36,7 @@ __all__ = [
     "StepLR",
     "_LRScheduler",
 ]
+
+
+class _LRScheduler(LRScheduler):
+    """The name of LRScheduler before PyTorch 2."""

@@ -1,6 +1,6 @@
 """`Optimizer`: parameters in groups, a state for each of them, and hooks around its steps.
 
-The algorithms are the subclasses. `_saving.py` attaches saving and loading, and registering hooks.
+The algorithms are the subclasses. `saving.py` attaches saving and loading, and registering hooks.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tiny_torch import _core
 from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of
 from tiny_torch.tensor import Tensor
 
-if TYPE_CHECKING:  # what _saving.py attaches here and to Optimizer
-    from tiny_torch.optim._saving import (
+if TYPE_CHECKING:  # what saving.py attaches here and to Optimizer
+    from tiny_torch.optim.saving import (
         Saving,
         register_optimizer_step_post_hook,
         register_optimizer_step_pre_hook,

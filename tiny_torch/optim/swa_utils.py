@@ -12,7 +12,7 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
 from tiny_torch.nn import Module
-from tiny_torch.nn.modules.batchnorm import _BatchNorm
+from tiny_torch.nn.modules.batchnorm import BatchNorm
 from tiny_torch.optim._schedules.base import Schedule, for_each_group
 from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.tensor import Tensor
@@ -211,7 +211,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """
     momenta: dict[Any, Any] = {}
     for module in model.modules():
-        if isinstance(module, _BatchNorm):
+        if isinstance(module, BatchNorm):
             module.reset_running_stats()
             momenta[module] = module.momentum
     if not momenta:

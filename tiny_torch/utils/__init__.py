@@ -7,8 +7,8 @@ That is who holds memory, how training goes, drawings of graphs, and an op's way
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
+    from tiny_torch.base import pytree as _pytree
     from tiny_torch.tools.explaining import explain as explain
-    from tiny_torch.utils import _pytree as _pytree
     from tiny_torch.utils import checkpoint as checkpoint
     from tiny_torch.utils import data as data
     from tiny_torch.utils import deterministic as deterministic

@@ -80,7 +80,7 @@ def concrete(arguments: Any) -> list:
     return ["" if is_tensor(x) or callable(x) or x is None else x for x in arguments or ()]
 
 
-def place(frame: tuple) -> str:
+def source_line(frame: tuple) -> str:
     """A line of the source as "file(line): function", our own files from the package on."""
     code, line = frame
     return f"{relative(code.co_filename)}({line}): {code.co_name}"
@@ -92,7 +92,7 @@ def places(row: Row, source: FunctionEvent | None, parent: FunctionEvent | None)
         return source.stack
     if parent is not None and parent.scope == SCOPES[BACKWARD]:
         return parent.stack
-    return [place(frame) for frame in row.stack or () if frame[0].co_filename not in OWN]
+    return [source_line(frame) for frame in row.stack or () if frame[0].co_filename not in OWN]
 
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(tiny_torch.__file__))) + os.sep
@@ -103,7 +103,7 @@ def relative(path: str) -> str:
     return path.removeprefix(FOLDER) if path.startswith(FOLDER + "tiny_torch") else path
 
 
-def stack() -> tuple:
+def call_stack() -> tuple:
     """Where Python is: (code, line) of each frame, the innermost first."""
     frame: Any = sys._getframe(1)
     found = []

@@ -11,8 +11,9 @@ from functools import wraps
 from operator import index as to_int
 from typing import Any
 
+from tiny_torch.base.layouts import MAX_DIMS, contiguous_strides, packed_strides
+
 LARGEST = 2**63 - 1  # C++ counts elements in 64 bits; Python's integers would never overflow
-MAX_DIMS = 24
 
 
 def without_out(function: Callable) -> Callable:
@@ -59,26 +60,6 @@ def checked_numel(shape: Sequence[int], op: str) -> int:
     if math.prod(max(n, 1) for n in shape) > LARGEST:
         raise RuntimeError(f"[{op}] the number of elements of shape {list(shape)} overflows")
     return math.prod(shape)
-
-
-def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Row-major order: the last dim is the fastest, each other steps over all dims inside it."""
-    return packed_strides(shape, range(len(shape) - 1, -1, -1))
-
-
-def packed_strides(
-    shape: Sequence[int], order: Sequence[int], smallest: int = 1
-) -> tuple[int, ...]:
-    """The strides of a block without gaps whose dims are nested in `order`, the fastest first.
-
-    A size counts as at least `smallest`: PyTorch has 1 for copies and in row-major order, 0 for
-    results of ops in other orders.
-    """
-    strides, step = [1] * len(shape), 1
-    for dim in order:
-        strides[dim] = step
-        step *= max(shape[dim], smallest)
-    return tuple(strides)
 
 
 def positions(shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> list[int]:

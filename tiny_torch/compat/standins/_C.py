@@ -9,14 +9,15 @@ from tiny_torch._core import TensorBase, dtype
 from tiny_torch.base.devices import device
 from tiny_torch.base.layouts import layout
 from tiny_torch.base.size import Size
+from tiny_torch.functions import torch_linalg
 from tiny_torch.functions.random.generator import Generator
-from tiny_torch.functions.torch_linalg import LinAlgError as _LinAlgError
-from tiny_torch.nn.modules._conversion import _parse_to
+from tiny_torch.nn.modules._conversion import arguments_of_to
 from tiny_torch.tensor import Tensor
 
-__all__ = ["Generator", "Size", "TensorBase", "_LinAlgError", "device", "dtype", "layout"]
+__all__ = ["Generator", "Size", "TensorBase", "device", "dtype", "layout"]
 
 _TensorMeta = type(Tensor)
+_LinAlgError = torch_linalg.LinAlgError
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -40,7 +41,7 @@ def _cuda_isInBadFork() -> bool:
 def parse_to(*arguments: Any, **named: Any) -> tuple[Any, Any, bool, Any]:
     """(device, dtype, non_blocking, memory_format) of the arguments of `Module.to`."""
     memory_format = named.pop("memory_format", None)
-    given = _parse_to(*arguments, **named)
+    given = arguments_of_to(*arguments, **named)
     parts = (given.get("device"), given.get("dtype"), given.get("non_blocking", False))
     return *parts, memory_format
 

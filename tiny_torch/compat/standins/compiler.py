@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.compat.saying import refusing, say_once
+from tiny_torch.compat.refused import refusing, say_once
 from tiny_torch.nn import Module
 
 BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")  # what PyTorch lists
@@ -67,7 +67,7 @@ class OptimizedModule(Module):
         return True
 
 
-def check(name: str, backend: Any, mode: Any, options: Any) -> None:
+def check_arguments(name: str, backend: Any, mode: Any, options: Any) -> None:
     """PyTorch's refusals of arguments of `compile`, and ours of a backend that is a function."""
     if mode is not None and options is not None:
         raise RuntimeError(
@@ -119,7 +119,7 @@ def compile(
     >>> square(torch.tensor(3.0))
     tensor(9.)
     """
-    check("compile", backend, mode, options)
+    check_arguments("compile", backend, mode, options)
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
@@ -184,7 +184,7 @@ class set_stance:
         if stance not in STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}'")
         if force_backend is not None:
-            check("set_stance", force_backend, None, None)
+            check_arguments("set_stance", force_backend, None, None)
 
     def __enter__(self) -> None:
         return None

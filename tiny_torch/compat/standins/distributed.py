@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.compat.saying import refusing, refusing_class
+from tiny_torch.compat.refused import refusing, refusing_class
 
 WHY = "it trains in one process"
 NO_GROUP = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.compat.saying import refusing, refusing_class
+from tiny_torch.compat.refused import refusing, refusing_class
 
 WHY = "it traces no program into a graph; torch.utils.viz draws what ran"
 

@@ -10,10 +10,10 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, Final
 
-from tiny_torch.compat.saying import refusing, refusing_class, say_once
+from tiny_torch.base.pytree import tree_flatten
+from tiny_torch.compat.refused import refusing, refusing_class, say_once
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten
 
 __path__: list[str] = []  # below it stand names of paths.py
 AS_PYTHON = "runs the program as Python: tiny_torch has no TorchScript"

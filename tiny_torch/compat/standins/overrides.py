@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tiny_torch.compat.saying import refusing, refusing_class
+from tiny_torch.compat.refused import refusing, refusing_class
 from tiny_torch.tensor import Tensor
 
 WHY = "its functions do not ask arguments for their __torch_function__"

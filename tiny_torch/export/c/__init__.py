@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.export.c import layers, ops
 from tiny_torch.export.c.folding import fold_norms
 from tiny_torch.export.c.library import FUNCTIONS
@@ -30,7 +31,6 @@ from tiny_torch.export.graph import ExportError, Graph, fold, prune
 from tiny_torch.export.tracing import clone_arguments, in_eval, trace
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten
 from tiny_torch.utils.viz.running import undisturbed
 
 PER_LINE = 6  # elements of a table
@@ -105,7 +105,7 @@ class File:
             self.head(),
             "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
             "#ifdef SELF_TEST\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n#endif",
-            *[table(name, array, kind, what)
+            *[constant_array(name, array, kind, what)
               for (kind, *_), (name, array, what) in self.writer.constants.items()],
             *[f"static {kind} arena_{kind}[{n}];" for kind, n in self.writer.plan.arenas.items()],
             *[text for name, text in FUNCTIONS.items() if name in self.writer.used],
@@ -145,11 +145,11 @@ class File:
         tables, checks, names = [], [], []
         for i, (value, tensor) in enumerate(zip(self.graph.inputs, inputs, strict=True)):
             names.append(f"example_{i}")
-            tables.append(table(names[-1], array_of(tensor), type_of(value), f"input {i}"))
+            tables.append(constant_array(names[-1], array_of(tensor), type_of(value), f"input {i}"))
         for i, (value, tensor) in enumerate(zip(self.graph.outputs, outputs, strict=True)):
             kind, size = type_of(value), max(prod(value.shape), 1)
             names.append(f"found_{i}")
-            tables.append(table(f"wanted_{i}", array_of(tensor), kind, f"output {i}"))
+            tables.append(constant_array(f"wanted_{i}", array_of(tensor), kind, f"output {i}"))
             tables.append(f"static {kind} found_{i}[{size}];")
             checks.append(CHECK.format(i=i, size=prod(value.shape), tolerance=TOLERANCE))
         call = f"{self.function}({', '.join(names)});"
@@ -184,7 +184,7 @@ def array_of(tensor: Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.detach().numpy())
 
 
-def table(name: str, array: np.ndarray, kind: str, what: str) -> str:
+def constant_array(name: str, array: np.ndarray, kind: str, what: str) -> str:
     """A constant array of the file."""
     numbers = array.ravel().tolist()
     words = [hexadecimal(x) if kind == "float" else number(x, kind) for x in numbers] or ["0"]

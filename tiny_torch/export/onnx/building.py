@@ -40,12 +40,12 @@ def form(*ops: Any) -> Callable[[Callable], Callable]:
     return register
 
 
-def name_of(dtype: Any) -> str:
+def dtype_name(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
 def type_of(dtype: Any) -> int:
-    name = name_of(dtype)
+    name = dtype_name(dtype)
     if name not in TYPES:
         raise ExportError(f"{name} has no form in ONNX here: model.float() first")
     return TYPES[name]
@@ -90,7 +90,7 @@ class Builder:
             scalar = self.Squeeze(self.ints([x]), self.ints([0]))
             return scalar if dtype is None else self.cast(scalar, dtype)
         if not isinstance(x, Value):
-            return self.constant(np.array(x, name_of(dtype) if dtype is not None else None))
+            return self.constant(np.array(x, dtype_name(dtype) if dtype is not None else None))
         if id(x) not in self.names:
             self.bind(x, self.constant_value(x))
         name = self.names[id(x)]

@@ -8,7 +8,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.autograd.graph import Identity
 from tiny_torch.export.graph import ExportError, Node, Value
-from tiny_torch.export.onnx.building import Builder, form, name_of
+from tiny_torch.export.onnx.building import Builder, dtype_name, form
 from tiny_torch.export.sizes import Size
 from tiny_torch.ops.elementwise.arithmetic import (
     Add,
@@ -234,7 +234,7 @@ def compose(b: Builder, node: Node, x: Value) -> str:
 
 @form(Isnan, Isinf, Isfinite)
 def is_kind(b: Builder, node: Node, x: Value) -> str:
-    dtype = x.dtype if name_of(x.dtype) in ("float32", "float64") else torch.float32
+    dtype = x.dtype if dtype_name(x.dtype) in ("float32", "float64") else torch.float32
     name = b.name(x, dtype)
     if node.op is not Isfinite:
         return b.op("IsNaN" if node.op is Isnan else "IsInf", name)

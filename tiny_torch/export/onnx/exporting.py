@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import IO, Any
 
 from tiny_torch.base.modes import Setting, Several
+from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.export.graph import ExportError, Graph, Value, fold, prune
 from tiny_torch.export.onnx.building import FORMS, Builder, package, type_of
 from tiny_torch.export.sizes import Axis, Size, formula, trace_sized
 from tiny_torch.export.tracing import in_eval
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten
 
 OLDEST, DEFAULT = 17, 20  # opsets
 LIMIT = 2**31 - 1  # bytes of a protobuf message
@@ -167,13 +167,13 @@ def export(
         raise OnnxExporterError(str(error)) from error
     program = ONNXProgram(proto)
     if proto.ByteSize() <= LIMIT:
-        check(proto)
+        check_model(proto)
     if f is not None:
         program.save(f, external_data=external_data)
     return program
 
 
-def check(proto: Any) -> None:
+def check_model(proto: Any) -> None:
     """By onnx's checker, which knows the dtypes that each op takes."""
     checker, inference = package().checker, package().shape_inference
     try:

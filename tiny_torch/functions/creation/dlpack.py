@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.base.devices import array_module, cuda_accelerator, cuda_count, is_pinned
 from tiny_torch.base.dtypes import TYPE_STRINGS
-from tiny_torch.base.reference.layout import contiguous_strides
+from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor, wrap
 

@@ -14,8 +14,8 @@ from tiny_torch.base import layouts
 from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, cuda_count, pin
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
+from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.base.modes import NO_GRAD, modes
-from tiny_torch.base.reference.layout import contiguous_strides
 from tiny_torch.base.switches import settings
 from tiny_torch.functions.public import METHODS, function, method
 from tiny_torch.tensor import Tensor, wrap
@@ -175,7 +175,7 @@ def empty(
     check_options("empty", layout, pin_memory)
     layouts.check_format("empty", memory_format)
     dtype = as_dtype("empty", dtype) or _core.get_default_dtype()
-    array = layouts.empty(shape, dtype, memory_format, device)
+    array = layouts.empty_in_format(shape, dtype, memory_format, device)
     if settings.fills:
         fill_unset(array)
     return finish(array, requires_grad, pin_memory)
@@ -338,7 +338,9 @@ def like(
         result = array.empty_like(dtype)
     else:
         layouts.check_format(function, memory_format)
-        result = layouts.empty(array.shape, dtype or array.dtype, memory_format, array.device)
+        result = layouts.empty_in_format(
+            array.shape, dtype or array.dtype, memory_format, array.device
+        )
     if device is not None and array_module(device) is not array_module(array.device):
         result = array_module(device).empty_strided(result.shape, result.strides, result.dtype)
     if value is not None:

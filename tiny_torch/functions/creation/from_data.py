@@ -64,13 +64,13 @@ def tensor(
             stacklevel=2,
         )
     array = from_data(data, dtype)
-    if type(data) not in PLAIN and is_array(data):  # whose memory it may have
+    if type(data) not in PLAIN and is_array_like(data):  # whose memory it may have
         array = array.clone()
-    array = place(array, device)
+    array = place_on(array, device)
     return finish(array, requires_grad, pin_memory)
 
 
-def place(array: Any, where: Any) -> Any:
+def place_on(array: Any, where: Any) -> Any:
     """The array on a device; on the default one where none is named."""
     where = default.device if where is None else where
     return array if where is None else to_device(array, where)
@@ -111,7 +111,7 @@ def from_data(data: Any, dtype: Any):
     return flat if len(sizes) == 1 else flat.view(sizes)
 
 
-def is_array(data: Any) -> bool:
+def is_array_like(data: Any) -> bool:
     return isinstance(data, np.ndarray | Tensor) or hasattr(data, "__cuda_array_interface__")
 
 
@@ -298,7 +298,7 @@ def as_tensor(data: object, *, dtype: Any = None, device: Any = None) -> Tensor:
     if device is None and type(data) is not list and array.device == "cuda":
         # of another library: it stays where it is
         return wrap(array)
-    return wrap(place(array, device))
+    return wrap(place_on(array, device))
 
 
 @function

@@ -321,7 +321,7 @@ def count_of(function: str, argument: str, position: int, value: Any) -> int:
 # -------------------------------------------------------------------------------- triangles
 
 
-def triangle(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any) -> Any:
+def triangle_indices(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any) -> Any:
     """(2, n): the places of a (row, col) matrix where keeps(j - i), row by row."""
     dtype = as_dtype(name, dtype) or int64
     for argument, value in (("row", row), ("col", col)):
@@ -351,7 +351,7 @@ def tril_indices(
     https://pytorch.org/docs/stable/generated/torch.tril_indices.html
     """
     check_options("tril_indices", layout, pin_memory)
-    array = triangle("tril_indices", row, col, lambda x: x.le(offset), dtype, device)
+    array = triangle_indices("tril_indices", row, col, lambda x: x.le(offset), dtype, device)
     return finish(array, requires_grad, pin_memory)
 
 
@@ -372,5 +372,5 @@ def triu_indices(
     https://pytorch.org/docs/stable/generated/torch.triu_indices.html
     """
     check_options("triu_indices", layout, pin_memory)
-    array = triangle("triu_indices", row, col, lambda x: x.ge(offset), dtype, device)
+    array = triangle_indices("triu_indices", row, col, lambda x: x.ge(offset), dtype, device)
     return finish(array, requires_grad, pin_memory)

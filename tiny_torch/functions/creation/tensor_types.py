@@ -1,17 +1,101 @@
-"""torch.FloatTensor and its kin: a dtype as a type, from before there were dtypes."""
+"""torch.FloatTensor and its kin, from before there were dtypes; x.new(...), x.new_tensor(data)."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+import numpy as np
+
 from tiny_torch import _core
+from tiny_torch.autograd.apply import apply_view
 from tiny_torch.base import layouts
-from tiny_torch.base.devices import cuda_count, set_default_device
+from tiny_torch.base.devices import cuda_count, device, set_default_device, to_device
 from tiny_torch.base.dtypes import TYPE_NAMES
-from tiny_torch.functions.creation.legacy import legacy_tensor
-from tiny_torch.functions.storage import TypedStorage
-from tiny_torch.tensor import Tensor
+from tiny_torch.base.switches import settings
+from tiny_torch.functions.creation.fill import as_sizes, fill_unset
+from tiny_torch.functions.creation.from_data import from_data, is_sequence, tensor
+from tiny_torch.functions.public import METHODS, method
+from tiny_torch.functions.storage import TypedStorage, UntypedStorage
+from tiny_torch.ops.shape.views import Alias
+from tiny_torch.tensor import Tensor, wrap
+
+
+def legacy_constructor(cls: type, *args: Any, **options: Any) -> Tensor:
+    """torch.Tensor(2, 3): uninitialised, of that shape; torch.Tensor([1, 2]): that data."""
+    return legacy_tensor(cls, None, args, options)
+
+
+def legacy_tensor(cls: type, dtype: Any, args: tuple, options: dict, where: Any = "cpu") -> Tensor:
+    """The legacy constructor of a dtype; None: the default one, and a tensor keeps its own."""
+    wanted = options.pop("device", None) or where
+    if device(wanted).type == "cuda" != where:
+        raise RuntimeError(f"legacy constructor expects device type: cpu but {wanted} was passed")
+    where = wanted
+    named = {name: options.pop(name) for name in ("size", "data") if name in options}
+    if options or len(named) + bool(args) > 1:
+        raise TypeError("new() received an invalid combination of arguments")
+    first = named["data"] if "data" in named else args[0] if len(args) == 1 else None
+    kind = dtype or _core.get_default_dtype()
+    if isinstance(first, Tensor):
+        if dtype is not None and first.dtype is not dtype:
+            raise TypeError(f"expected a tensor of dtype {dtype} (got {first.dtype})")
+        return alias(first, cls)
+    if isinstance(first, UntypedStorage | TypedStorage):
+        array = first.array_of(kind)
+    elif "size" in named or not is_data(args, named):
+        sizes = as_sizes("new", args, named.get("size")) if args or named else (0,)
+        array = _core.empty(sizes, kind)
+        if settings.fills:
+            fill_unset(array)
+    elif is_sequence(first) or isinstance(first, str | np.ndarray):
+        array = from_data(first, kind)
+        array = array.clone() if isinstance(first, np.ndarray) else array
+    else:
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return wrap(to_device(array, where), None, cls)
+
+
+def is_data(args: tuple, named: dict) -> bool:
+    """Whether arguments are data, not sizes."""
+    if "data" in named:
+        return True
+    if len(args) != 1 or type(args[0]).__name__ == "Size":
+        return False
+    if isinstance(args[0], bool) or not hasattr(args[0], "__index__"):
+        return True
+    return isinstance(args[0], np.ndarray) and not (
+        args[0].ndim == 0 and args[0].dtype.kind in "iu"
+    )
+
+
+def alias(x: Tensor, cls: type) -> Tensor:
+    """x again, as another tensor on its memory and with its history."""
+    if x.requires_grad:
+        return apply_view(Alias, x, ())
+    return wrap(x.array, None, cls)
+
+
+@method
+def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The legacy constructor for this tensor's dtype and device."""
+    return legacy_tensor(Tensor, self.array.dtype, args, options, self.array.device)
+
+
+@method
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A copy of data, in this tensor's dtype and on its device unless others are named."""
+    return tensor(
+        data,
+        dtype=dtype or self.array.dtype,
+        device=self.array.device if device is None else device,
+        requires_grad=requires_grad,
+    )
+
+
+METHODS["__new__"] = staticmethod(legacy_constructor)
 
 
 class tensortype(type):

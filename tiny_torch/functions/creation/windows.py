@@ -128,10 +128,10 @@ def bartlett_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     options = (dtype, layout, device, pin_memory, requires_grad)
-    return window("bartlett_window", triangle, window_length, periodic, options)
+    return window("bartlett_window", triangular_window, window_length, periodic, options)
 
 
-def triangle(samples: Tensor, last: int) -> Tensor:
+def triangular_window(samples: Tensor, last: int) -> Tensor:
     rise = samples * (2 / last)
     return rise.minimum(2 - rise)
 

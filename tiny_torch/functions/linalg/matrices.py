@@ -29,7 +29,7 @@ from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.reduce.norms import matrix_norm
 from tiny_torch.ops.elementwise.arithmetic import everywhere
 from tiny_torch.ops.linalg.lapack import check_broadcast
-from tiny_torch.ops.linalg.matrices import LinalgLstsq, LinalgMatrixExp, LinalgPinv, threshold
+from tiny_torch.ops.linalg.matrices import LinalgLstsq, LinalgMatrixExp, LinalgPinv, rank_tolerance
 from tiny_torch.ops.linalg.solve import inverse_where_regular
 from tiny_torch.tensor import Tensor, wrap
 
@@ -90,7 +90,7 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     S = eigh(input)[0].abs() if hermitian else svdvals(input)
     largest = S.amax(-1) if S.shape[-1] else S.sum(-1)
-    limit = threshold(input, largest, atol, rtol)
+    limit = rank_tolerance(input, largest, atol, rtol)
     return into(out, (limit.unsqueeze(-1) < S).sum(-1))
 
 

@@ -10,7 +10,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.base.arguments import as_float, as_int, wrong_kind
 from tiny_torch.base.dtypes import not_implemented, other_type, promote_types, scalar_type
-from tiny_torch.functions.nn.losses import _reduction
+from tiny_torch.functions.nn.losses import checked_reduction
 from tiny_torch.ops.nn.cross_entropy import MEAN, NONE, SUM, CrossEntropy, NllLoss
 from tiny_torch.tensor import Tensor
 
@@ -36,7 +36,7 @@ def nll_loss(
     tensor(2.)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     plain = weight is None and type(ignore_index) is int
     dim = class_dim(input, target) if plain else None
     if dim is None:
@@ -70,7 +70,7 @@ def cross_entropy(
     tensor(1.3863)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     smoothing = 0.0
     if label_smoothing != 0.0:
         label_smoothing = as_float("cross_entropy_loss", "label_smoothing", 6, label_smoothing)

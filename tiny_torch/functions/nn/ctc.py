@@ -12,7 +12,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import is_int
 from tiny_torch.functions.common import check_tensors, require_float
 from tiny_torch.functions.creation.from_data import tensor
-from tiny_torch.functions.nn.losses import _reduction
+from tiny_torch.functions.nn.losses import checked_reduction
 from tiny_torch.ops.nn.ctc import CtcLoss
 from tiny_torch.ops.nn.losses import reduce_loss
 from tiny_torch.tensor import Tensor
@@ -42,7 +42,7 @@ def ctc_loss(
     >>> torch.nn.functional.ctc_loss(even, torch.tensor([[1]]), (2,), (1,)).exp()  # -1, 1-, 11
     tensor(3.)
     """
-    reduction = _reduction(reduction)
+    reduction = checked_reduction(reduction)
     check_tensors("ctc_loss", {"log_probs": log_probs, "targets": targets})
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
         raise TypeError(

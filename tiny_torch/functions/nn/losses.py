@@ -42,7 +42,9 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel:
     return reduction
 
 
-def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+def checked_reduction(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
     """ "none", "mean" or "sum"; ValueError for anything else."""
     if size_average is not None or reduce is not None:
         return legacy_reduction(size_average, reduce)
@@ -79,7 +81,7 @@ def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
         )
 
 
-def _require_constant(function: str, name: str, weight: Tensor) -> None:
+def require_constant(function: str, name: str, weight: Tensor) -> None:
     check_tensor(function, name, 3, weight)
     if weight.requires_grad:
         raise RuntimeError(
@@ -90,7 +92,7 @@ def _require_constant(function: str, name: str, weight: Tensor) -> None:
 
 def _constant(function: str, name: str, weight: Tensor, input: Tensor) -> Tensor:
     """A weight, in the input's dtype; it has no gradient, and does not make the loss larger."""
-    _require_constant(function, name, weight)
+    require_constant(function, name, weight)
     if broadcast_shapes(weight.shape, input.shape) != input.shape:
         raise RuntimeError(
             f"output with shape {list(input.shape)} doesn't match the broadcast shape "
@@ -150,7 +152,7 @@ def binary_cross_entropy(
     tensor(0.6931)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     if not is_pair(input, target):
         _refuse_unlike(input, target)
     if weight is not None:
@@ -198,7 +200,7 @@ def binary_cross_entropy_with_logits(
     tensor(200.)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     name, dtype = "binary_cross_entropy_with_logits", None
     if not is_pair(input, target):
         if target.shape != input.shape:
@@ -250,7 +252,7 @@ def kl_div(
             "release.",
             stacklevel=2,
         )
-    kind = _reduction("sum" if batchmean else reduction, size_average, reduce)
+    kind = checked_reduction("sum" if batchmean else reduction, size_average, reduce)
     for argument in (input, target):
         if not argument.is_floating_point():
             raise RuntimeError("kl_div: Integral inputs not supported.")
@@ -291,7 +293,7 @@ def mse_loss(
     tensor(2.)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     if weight is not None:
         return _reduce_weighted(MseLoss, "mse", input, target, weight, reduction)
     return _of_pairs(MseLoss, "mse", input, target, reduction)
@@ -315,7 +317,7 @@ def l1_loss(
     tensor(1.)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     if weight is not None:
         return _reduce_weighted(L1Loss, "abs", input, target, weight, reduction)
     try:
@@ -343,7 +345,7 @@ def smooth_l1_loss(
     tensor(1.5000)
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = checked_reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -370,7 +372,7 @@ def huber_loss(
     tensor(1.5000)
     """
     if reduction != "mean":
-        reduction = _reduction(reduction)
+        reduction = checked_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     kind = reduction if weight is None else "none"

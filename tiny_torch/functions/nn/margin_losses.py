@@ -17,7 +17,7 @@ from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance
 from tiny_torch.functions.nn.activation import logsigmoid
-from tiny_torch.functions.nn.losses import _reduction, _require_constant, legacy_reduction
+from tiny_torch.functions.nn.losses import checked_reduction, legacy_reduction, require_constant
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid
 from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduce_loss
@@ -45,7 +45,7 @@ def poisson_nll_loss(
     >>> torch.nn.functional.poisson_nll_loss(torch.zeros(2), torch.ones(2))
     tensor(1.)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     return _poisson_nll(input, target, log_input, full, eps, reduction)
 
 
@@ -134,11 +134,11 @@ def soft_margin_loss(
     >>> torch.nn.functional.soft_margin_loss(torch.zeros(2), torch.ones(2))
     tensor(0.6931)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     check_tensor("soft_margin_loss", "input", 1, input)
     if not input.is_floating_point():
         raise cannot_cast(_core.float32, input.dtype)
-    _require_constant("soft_margin_loss", "target", target)
+    require_constant("soft_margin_loss", "target", target)
     return reduce_loss(-apply(LogSigmoid, (target * input).to(input.dtype)), reduction)
 
 
@@ -179,7 +179,7 @@ def multi_margin_loss(
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([0.5, 1.0]), torch.tensor(0))
     tensor(0.7500)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -203,7 +203,7 @@ def multi_margin_loss(
     if p == 2:
         margins = margins.square()
     if weight is not None:
-        _require_constant("multi_margin_loss", "weight", weight)
+        require_constant("multi_margin_loss", "weight", weight)
         if weight.numel() != classes:
             raise RuntimeError(
                 f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
@@ -240,7 +240,7 @@ def multilabel_margin_loss(
     >>> torch.nn.functional.multilabel_margin_loss(x, torch.tensor([3, 0, -1, 1]))
     tensor(0.8500)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     require_float("multilabel_margin_loss", input)
     shape = _require_rows(input)
     check_tensor("multilabel_margin_loss", "target", 2, target)
@@ -305,7 +305,7 @@ def margin_ranking_loss(
     >>> torch.nn.functional.margin_ranking_loss(one, 3 * one, one)
     tensor(2.)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -332,7 +332,7 @@ def hinge_embedding_loss(
     >>> torch.nn.functional.hinge_embedding_loss(distances, torch.tensor([1, -1]))
     tensor(0.5000)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     zeros = zeros_like(input)
     apart = where(target != 1, (full_like(input, margin) - input).clamp_min(0), zeros)
     return reduce_loss(apart + where(target != -1, input, zeros), reduction)
@@ -359,7 +359,7 @@ def cosine_embedding_loss(
     >>> torch.nn.functional.cosine_embedding_loss(x, y, torch.tensor([1]))
     tensor(1.)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     if target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     dim = target.ndim
@@ -408,7 +408,7 @@ def triplet_margin_loss(
     >>> torch.nn.functional.triplet_margin_loss(x, x, x)
     tensor(1.)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = checked_reduction(reduction, size_average, reduce)
     return triplet_margin_with_distance_loss(
         anchor,
         positive,

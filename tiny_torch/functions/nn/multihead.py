@@ -70,20 +70,20 @@ def multi_head_attention_forward(
     else:
         attn_mask = canonical_mask(attn_mask, "attn_mask", query.dtype)
         is_causal = is_causal and key_padding_mask is None
-    check(
+    ensure(
         width == embed_dim_to_check,
         f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}",
     )
-    check(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
+    ensure(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
     if use_separate_proj_weight:
-        check(
+        ensure(
             key.shape[:2] == value.shape[:2],
             f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
         )
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
         q, k, v = project_separately((query, key, value), weights, in_proj_bias)
     else:
-        check(
+        ensure(
             key.shape == value.shape,
             f"key shape {key.shape} does not match value shape {value.shape}",
         )
@@ -91,14 +91,14 @@ def multi_head_attention_forward(
     if attn_mask is not None:
         attn_mask = with_heads(attn_mask, length, key.shape[0], batch, num_heads)
     if bias_k is not None and bias_v is not None:
-        check(static_k is None, "bias cannot be added to static key.")
-        check(static_v is None, "bias cannot be added to static value.")
+        ensure(static_k is None, "bias cannot be added to static key.")
+        ensure(static_v is None, "bias cannot be added to static value.")
         k = cat([k, bias_k.expand(1, batch, -1)])
         v = cat([v, bias_v.expand(1, batch, -1)])
         attn_mask, key_padding_mask = one_more(attn_mask), one_more(key_padding_mask)
     else:
-        check(bias_k is None, "bias_k is set but bias_v is None")
-        check(bias_v is None, "bias_v is set but bias_k is None")
+        ensure(bias_k is None, "bias_k is set but bias_v is None")
+        ensure(bias_v is None, "bias_v is set but bias_k is None")
     q = split_heads(q, num_heads)  # (N, heads, L, E / heads)
     k = split_heads(k, num_heads) if static_k is None else static_heads(static_k, q, "k")
     v = split_heads(v, num_heads) if static_v is None else static_heads(static_v, q, "v")
@@ -107,11 +107,11 @@ def multi_head_attention_forward(
         attn_mask, key_padding_mask = one_more(attn_mask), one_more(key_padding_mask)
     if key_padding_mask is not None:
         sizes = key_padding_mask.shape
-        check(
+        ensure(
             sizes[0] == batch,
             f"Expected key_padded_mask.shape[0] to be {batch}, but got {sizes[0]}",
         )
-        check(
+        ensure(
             sizes[1] == k.shape[2],
             f"Expected key_padded_mask.shape[1] to be {k.shape[2]}, but got {sizes[1]}",
         )
@@ -121,7 +121,7 @@ def multi_head_attention_forward(
         dropout_p = 0.0
     probabilities = None
     if need_weights:
-        check(
+        ensure(
             not is_causal or attn_mask is not None, "is_causal is not implemented for need_weights"
         )
         scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
@@ -139,7 +139,7 @@ def multi_head_attention_forward(
     return result if batched else result.squeeze(1), probabilities
 
 
-def check(holds: bool, message: str) -> None:
+def ensure(holds: bool, message: str) -> None:
     if not holds:
         raise AssertionError(message)
 
@@ -154,31 +154,31 @@ def check_shapes(
 ) -> bool:
     """Answers whether there is a batch dim."""
     batched = query.ndim == 3
-    check(
+    ensure(
         query.ndim in (2, 3),
         "query should be unbatched 2D or batched 3D tensor but received "
         f"{query.ndim}-D query tensor",
     )
     kind = f"For {'batched' if batched else 'unbatched'} ({query.ndim}-D) `query`, expected"
-    check(
+    ensure(
         key.ndim == value.ndim == query.ndim,
         f"{kind} `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and "
         f"{value.ndim}-D tensors respectively",
     )
     if key_padding_mask is not None:
-        check(
+        ensure(
             key_padding_mask.ndim == query.ndim - 1,
             f"{kind} `key_padding_mask` to be `None` or {query.ndim - 1}-D but found "
             f"{key_padding_mask.ndim}-D tensor instead",
         )
     if attn_mask is not None:
-        check(
+        ensure(
             attn_mask.ndim in (2, 3),
             f"{kind} `attn_mask` to be `None`, 2-D or 3-D but found "
             f"{attn_mask.ndim}-D tensor instead",
         )
         expected = (num_heads, query.shape[0], key.shape[0])
-        check(
+        ensure(
             batched or attn_mask.ndim == 2 or attn_mask.shape == expected,
             f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}",
         )
@@ -195,7 +195,7 @@ def canonical_mask(
     """A bool mask as one to be added, -inf where True. Warns where `other` has another dtype."""
     if mask is None:
         return None
-    check(
+    ensure(
         mask.dtype is _core.bool or mask.is_floating_point(),
         f"only bool and floating types of {name} are supported",
     )
@@ -238,11 +238,11 @@ def project_separately(
     for name, x, weight, b in zip("qkv", inputs, weights, biases, strict=True):
         if weight is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-        check(
+        ensure(
             weight.shape == (width, x.shape[-1]),
             f"[{name}] expecting weights shape of {(width, x.shape[-1])}, but got {weight.shape}",
         )
-        check(
+        ensure(
             b is None or b.shape == (width,),
             f"[{name}] expecting bias shape of {(width,)}, "
             f"but got {None if b is None else b.shape}",
@@ -287,9 +287,9 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 def static_heads(x: Tensor, q: Tensor, name: str) -> Tensor:
     """(N heads, S, E / heads) -> (N, heads, S, E / heads)."""
     batch, heads, _, width = q.shape
-    check(
+    ensure(
         x.shape[0] == batch * heads,
         f"expecting static_{name}.size(0) of {batch * heads}, but got {x.shape[0]}",
     )
-    check(x.shape[2] == width, f"expecting static_{name}.size(2) of {width}, but got {x.shape[2]}")
+    ensure(x.shape[2] == width, f"expecting static_{name}.size(2) of {width}, but got {x.shape[2]}")
     return x.unflatten(0, (batch, heads))

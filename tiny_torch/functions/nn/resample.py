@@ -208,7 +208,7 @@ def pick(x: Tensor, places: Sequence[Tensor]) -> Tensor:
     return where(inside.unsqueeze(1), picked, 0)
 
 
-def linear(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
+def bilinear(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
     points = [
         move_inside(at, size, padding_mode, align_corners)
         for at, size in zip(points, x.shape[2:], strict=True)
@@ -261,7 +261,7 @@ def cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-SAMPLE: dict[str, Any] = {"bilinear": linear, "nearest": nearest, "bicubic": cubic}
+SAMPLE: dict[str, Any] = {"bilinear": bilinear, "nearest": nearest, "bicubic": cubic}
 
 # By mode and number of spatial dims.
 KINDS = {

@@ -24,10 +24,10 @@ from tiny_torch.functions.creation.fill import (
     like,
     new_filled,
 )
-from tiny_torch.functions.creation.from_data import place
+from tiny_torch.functions.creation.from_data import place_on
 from tiny_torch.functions.public import function, method
 from tiny_torch.functions.random.generator import Generator, core_of
-from tiny_torch.ops.random.draws import Draw
+from tiny_torch.ops.random.samples import Draw
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------ arguments
@@ -304,7 +304,7 @@ def randperm(
     if out is not None:
         return into(out, finish(array, requires_grad))
     if device is not None:
-        array = place(array, device)
+        array = place_on(array, device)
     return finish(array, requires_grad, pin_memory)
 
 

@@ -19,7 +19,6 @@ from tiny_torch.functions.random.draws import (
 )
 from tiny_torch.functions.random.generator import Generator, core_of
 from tiny_torch.ops.common import refuse_overlap
-from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.random.samples import (
     Bernoulli,
     Dirichlet,
@@ -28,6 +27,7 @@ from tiny_torch.ops.random.samples import (
     Normal3,
     Poisson,
     StandardGamma,
+    on_cpu,
 )
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor, wrap

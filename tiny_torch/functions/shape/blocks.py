@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, wrong_kind
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.base.reference.layout import MAX_DIMS
+from tiny_torch.base.layouts import MAX_DIMS
 from tiny_torch.functions.common import check_elements, into, standalone
 from tiny_torch.functions.creation.fill import ones, zeros
 from tiny_torch.functions.creation.ranges import arange

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
-from tiny_torch.autograd.writes import AsStrided, layout
+from tiny_torch.autograd.writes import AsStrided, origin_of
 from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
@@ -112,7 +112,7 @@ def strided_arguments(x: Tensor, size: Any, stride: Any, storage_offset: int | N
     size = as_ints("as_strided", "size", None, size)
     stride = as_ints("as_strided", "stride", None, stride)
     offset = 0 if storage_offset is None else storage_offset - x.array.offset
-    return layout(x.array), size, stride, offset
+    return origin_of(x.array), size, stride, offset
 
 
 @function_and_method

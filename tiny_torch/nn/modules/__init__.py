@@ -1,7 +1,13 @@
 """The layers of `torch.nn`, one file per family."""
 
-from tiny_torch.base.docstrings import own_methods
-from tiny_torch.nn.modules import _parts, utils
+from typing import TYPE_CHECKING
+
+from tiny_torch.autograd.record import recordable
+from tiny_torch.base.docstrings import extend, own_methods
+from tiny_torch.functions.refusals import refused_by_layer
+from tiny_torch.nn.modules._calling import Calling
+from tiny_torch.nn.modules._conversion import Conversion
+from tiny_torch.nn.modules._state_dict import StateDict
 from tiny_torch.nn.modules.activation import *
 from tiny_torch.nn.modules.adaptive import *
 from tiny_torch.nn.modules.batchnorm import *
@@ -16,16 +22,16 @@ from tiny_torch.nn.modules.lazy import LazyLinear
 from tiny_torch.nn.modules.linear import *
 from tiny_torch.nn.modules.loss import *
 from tiny_torch.nn.modules.module import Module
-from tiny_torch.nn.modules.multihead import *
 from tiny_torch.nn.modules.normalization import *
 from tiny_torch.nn.modules.padding import *
 from tiny_torch.nn.modules.pooling import *
 from tiny_torch.nn.modules.rnn import *
 from tiny_torch.nn.modules.rnn_cell import *
-from tiny_torch.nn.modules.softmax import *
 from tiny_torch.nn.modules.spatial import *
 from tiny_torch.nn.modules.transformer import *
-from tiny_torch.nn.modules.unpooling import *
+
+if TYPE_CHECKING:  # loaded when it is asked for: compat/paths.py
+    from tiny_torch.nn.modules import utils as utils
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -183,6 +189,12 @@ __all__ = [
     "ZeroPad3d",
 ]
 
+
+# The parts of Module that it can do without.
+for _part in (Calling, StateDict, Conversion):
+    extend(Module, _part)
+Module._better_error = refused_by_layer  # type: ignore[assignment, method-assign]
+recordable(Module)
 
 for _name in __all__:
     _class = globals()[_name]

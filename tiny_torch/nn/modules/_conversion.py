@@ -85,7 +85,7 @@ class Conversion:
         >>> torch.nn.Linear(2, 3).to(torch.float64).weight.dtype
         torch.float64
         """
-        target = _parse_to(*args, **kwargs)
+        target = arguments_of_to(*args, **kwargs)
         dtype = target.pop("dtype", None)
         memory_format = target.pop("memory_format", None)
         if dtype is not None and not dtype.is_floating_point:
@@ -148,7 +148,7 @@ class Conversion:
         return self._apply(lambda tensor: tensor.share_memory_())
 
 
-def _parse_to(*args: Any, memory_format: Any = None, **named: Any) -> dict[str, Any]:
+def arguments_of_to(*args: Any, memory_format: Any = None, **named: Any) -> dict[str, Any]:
     """The arguments of `to` in any of its three forms, by name; only those that were given."""
     first = args[0] if args else None
     if isinstance(first, Tensor):

@@ -16,7 +16,7 @@ _P = TypeVar("_P", bound="ParameterList")
 _D = TypeVar("_D", bound="ParameterDict")
 
 
-def position(index: Any, size: int) -> int:
+def index_from_front(index: Any, size: int) -> int:
     """`index` counted from the front; IndexError unless -size <= index < size."""
     i = operator.index(index)
     if not -size <= i < size:
@@ -91,10 +91,10 @@ class ParameterList(Module):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(self[i] for i in range(*index.indices(len(self))))
-        return getattr(self, str(position(index, len(self))))
+        return getattr(self, str(index_from_front(index, len(self))))
 
     def __setitem__(self, index: int, param: Any) -> None:
-        setattr(self, str(position(index, len(self))), _as_parameter(param))
+        setattr(self, str(index_from_front(index, len(self))), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size

@@ -9,7 +9,7 @@ from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules.lazy import LazyModuleMixin
 from tiny_torch.nn.modules.module import Module
-from tiny_torch.nn.modules.normalization import _Affine
+from tiny_torch.nn.modules.normalization import AffineNorm
 from tiny_torch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from tiny_torch.tensor import Tensor
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class _NormBase(_Affine):
+class NormBase(AffineNorm):
     """What batch and instance norm share: a weight and a bias per channel, running statistics."""
 
     _version = 2
@@ -100,7 +100,7 @@ class _NormBase(_Affine):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *arguments)
 
 
-class _BatchNorm(_NormBase):
+class BatchNorm(NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """In training by the batch's statistics, which are kept track of; else by those."""
         self._check_input_dim(input)
@@ -129,7 +129,10 @@ class _BatchNorm(_NormBase):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+_NormBase, _BatchNorm = NormBase, BatchNorm  # PyTorch's names
+
+
+class BatchNorm1d(BatchNorm):
     """Batch norm of (N, C) or (N, C, L): see `functional.batch_norm`.
 
     Raises ValueError for another number of dims.
@@ -143,7 +146,7 @@ class BatchNorm1d(_BatchNorm):
     _input_dims = (2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(BatchNorm):
     """Batch norm of (N, C, H, W): see `functional.batch_norm`.
 
     Raises ValueError for another number of dims.
@@ -158,11 +161,11 @@ class BatchNorm2d(_BatchNorm):
 
 
 @told_as(BatchNorm2d, 3)
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(BatchNorm):
     _input_dims = (5,)
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(BatchNorm):
     """Batch norm of (N, C, *) with the statistics of all processes: here there is one.
 
     Raises ValueError for less than 2 dims, NotImplementedError for a `process_group`.
@@ -201,7 +204,7 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module, with one of this class in the place of each BatchNorm*D in it."""
         result = module
-        if isinstance(module, _BatchNorm):
+        if isinstance(module, BatchNorm):
             result = cls(
                 module.num_features, module.eps, module.momentum, module.affine,
                 module.track_running_stats, process_group,
@@ -214,7 +217,7 @@ class SyncBatchNorm(_BatchNorm):
         return result
 
 
-class _LazyNormBase(LazyModuleMixin, _NormBase):
+class _LazyNormBase(LazyModuleMixin, NormBase):
     """A norm whose number of channels is that of its first input."""
 
     def __init__(

@@ -14,12 +14,12 @@ from tiny_torch import _core
 from tiny_torch.nn.modules._parameter_container import (
     ParameterDict,
     ParameterList,
+    index_from_front,
     kind_name,
     pairs_of,
-    position,
     without_digits,
 )
-from tiny_torch.nn.modules.module import Module, _indent
+from tiny_torch.nn.modules.module import Module, add_indent
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -34,7 +34,7 @@ class _Indexed(Module):
     _modules: dict[str, Module]
 
     def _key(self, index: Any) -> str:
-        return list(self._modules)[position(index, len(self))]
+        return list(self._modules)[index_from_front(index, len(self))]
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
@@ -216,7 +216,7 @@ class ModuleList(_Indexed):
             else f"({first}-{last}): {last - first + 1} x {text}"
             for first, last, text in runs
         ]
-        return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(map(_indent, lines)))
+        return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(map(add_indent, lines)))
 
 
 class ModuleDict(Module):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import tiny_torch as torch
 from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._conv import _Conv, _ConvNd, _ConvTranspose  # noqa: F401  scripts test for _ConvNd
+from tiny_torch.nn import init
 from tiny_torch.nn.modules.lazy import LazyModuleMixin
-from tiny_torch.nn.parameter import UninitializedParameter
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter, UninitializedParameter
 from tiny_torch.tensor import Tensor
 
 __all__ = [
@@ -25,6 +28,220 @@ __all__ = [
     "LazyConvTranspose2d",
     "LazyConvTranspose3d",
 ]
+
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def each(value: Any, dims: int) -> Any:
+    """One number for each dim; a string as it is."""
+    if isinstance(value, str):
+        return value
+    return tuple(value) if isinstance(value, tuple | list) else (value,) * dims
+
+
+class _ConvNd(Module):
+    """What all have: the settings, a weight and a bias."""
+
+    _dims = 0
+    transposed = False
+    bias: Tensor | None
+
+    def _set_up(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        dims = self._dims
+        self.stride, self.dilation = each(stride, dims), each(dilation, dims)
+        self._check(in_channels, out_channels, padding, groups, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = each(kernel_size, dims)
+        self.padding = each(padding, dims)
+        self.output_padding = each(output_padding, dims)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._pad_argument()
+        channels = (out_channels, in_channels // groups)
+        if self.transposed:
+            channels = (in_channels, out_channels // groups)
+        made = {"device": device, "dtype": dtype}
+        self.weight = Parameter(torch.empty((*channels, *self.kernel_size), **made))
+        if bias:
+            self.bias = Parameter(torch.empty(out_channels, **made))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _check(
+        self, in_channels: int, out_channels: int, padding: Any, groups: int, padding_mode: str
+    ) -> None:
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+                )
+            if padding == "same" and any(step != 1 for step in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in PADDING_MODES:
+            raise ValueError(
+                f"padding_mode must be one of {PADDING_MODES}, but got "
+                f"padding_mode='{padding_mode}'"
+            )
+        if self.transposed and padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {self.__class__.__name__}'
+            )
+
+    def _pad_argument(self) -> list[int]:
+        """The padding as F.pad takes it: (left, right) of the last dim first."""
+        sides: list[tuple[int, int]] = []
+        for d in range(self._dims):
+            if self.padding == "valid":
+                sides.append((0, 0))
+            elif self.padding == "same":
+                total = self.dilation[d] * (self.kernel_size[d] - 1)
+                sides.append((total // 2, total - total // 2))
+            else:
+                sides.append((self.padding[d], self.padding[d]))
+        return [side for pair in reversed(sides) for side in pair]
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # the bound is 1 / sqrt(fan_in)
+        if self.bias is not None:
+            fan_in = math.prod(self.weight.shape[1:])
+            if fan_in:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        """The settings that are not the default."""
+        dims = self._dims
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
+        parts.append(f"stride={self.stride}")
+        if self.padding != (0,) * dims:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != (1,) * dims:
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * dims:
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+class _Conv(_ConvNd):
+    _function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        channels = (in_channels, out_channels)
+        settings = (kernel_size, stride, padding, dilation, 0, groups)
+        self._set_up(*channels, *settings, bias, padding_mode, device, dtype)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode)
+            padding = (0,) * self._dims
+        function = type(self)._function
+        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, C, *) -> (N, O, *'), or both without N."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class _ConvTranspose(_ConvNd):
+    transposed = True
+    _function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        channels = (in_channels, out_channels)
+        settings = (kernel_size, stride, padding, dilation, output_padding, groups)
+        self._set_up(*channels, *settings, bias, padding_mode, device, dtype)
+
+    def _output_padding(self, input: Tensor, output_size: list[int] | None) -> tuple[int, ...]:
+        """What reaches `output_size`, of the sizes that the stride leaves open."""
+        if output_size is None:
+            return self.output_padding
+        dims, sizes = self._dims, tuple(output_size)
+        others = 2 if input.ndim == dims + 2 else 1
+        if len(sizes) == dims + others:
+            sizes = sizes[others:]
+        if len(sizes) != dims:
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.ndim}D input, output_size must have {dims} or "
+                f"{dims + others} elements (got {len(output_size)})"
+            )
+        least = [
+            (input.shape[d + others] - 1) * self.stride[d]
+            - 2 * self.padding[d]
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
+            for d in range(dims)
+        ]
+        most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
+        if not all(a <= size <= b for a, size, b in zip(least, sizes, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {list(sizes)}, but valid sizes range from {least} to "
+                f"{most} (for an input of {input.shape[2:]})"
+            )
+        return tuple([size - smallest for size, smallest in zip(sizes, least, strict=True)])
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """(N, C, *) -> (N, O, *'), or both without N."""
+        more = self._output_padding(input, output_size)
+        settings = (self.stride, self.padding, more, self.groups, self.dilation)
+        return type(self)._function(input, self.weight, self.bias, *settings)
 
 
 class Conv2d(_Conv):

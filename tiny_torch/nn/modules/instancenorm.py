@@ -7,13 +7,13 @@ from typing import Any
 
 from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules.batchnorm import _NormBase
+from tiny_torch.nn.modules.batchnorm import NormBase
 from tiny_torch.tensor import Tensor
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
 
-class _InstanceNorm(_NormBase):
+class _InstanceNorm(NormBase):
     def __init__(
         self,
         num_features: int,

@@ -1,8 +1,8 @@
 """`Module`: the base of all layers. It registers parameters, buffers and submodules as attributes.
 
-Its other parts are attached by `_parts`: `_calling` (hooks around forward and backward),
-`_state_dict` (saving and loading), `_conversion` (train and eval, dtype, device), `_global_hooks`
-(hooks on all modules at once). Not here: `lazy` (shapes that the first input tells).
+Its other parts are attached by `__init__.py`: `_calling` (hooks around forward and backward),
+`_state_dict` (saving and loading), `_conversion` (train and eval, dtype, device). Not here: `lazy`
+(shapes that the first input tells).
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import tiny_torch as torch
 from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.tensor import Tensor
 
-if TYPE_CHECKING:  # what _parts.py attaches here and to Module
-    from tiny_torch.nn.modules._calling import Calling
-    from tiny_torch.nn.modules._conversion import Conversion
-    from tiny_torch.nn.modules._global_hooks import (
+if TYPE_CHECKING:  # what __init__.py attaches here and to Module
+    from tiny_torch.nn.modules._calling import (
+        Calling,
         register_module_backward_hook,
         register_module_buffer_registration_hook,
         register_module_forward_hook,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:  # what _parts.py attaches here and to Module
         register_module_module_registration_hook,
         register_module_parameter_registration_hook,
     )
+    from tiny_torch.nn.modules._conversion import Conversion
     from tiny_torch.nn.modules._state_dict import StateDict
 
     class Parts(Calling, StateDict, Conversion):
@@ -50,10 +50,10 @@ __all__ = [
 
 _M = TypeVar("_M", bound="Module")
 
-# Hooks on what any module registers; PyTorch's names.
-_global_buffer_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
-_global_module_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
-_global_parameter_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+# Hooks on what any module registers.
+buffer_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+module_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+parameter_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
 ON_CALLS: OrderedDict[int, bool] = OrderedDict()  # the ids of hooks on any module's call
 
 # Everything a Module keeps besides `training`. PyTorch's names: pickles move both ways.
@@ -152,7 +152,7 @@ class Module(Parts):
             raise better from None
 
     def _better_error(self, args: tuple, kwargs: dict, error: Exception) -> Exception:
-        """What to raise in the place of an error; _parts.py attaches one in PyTorch's words."""
+        """What to raise in the place of an error; __init__.py attaches one in PyTorch's words."""
         return error
 
     # ---- registering ------------------------------------------------------------------------
@@ -175,8 +175,8 @@ class Module(Parts):
                 f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        if _global_buffer_registration_hooks:
-            tensor = after_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
+        if buffer_registration_hooks:
+            tensor = after_registration_hooks(buffer_registration_hooks, self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -200,10 +200,8 @@ class Module(Parts):
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
-        if param is not None and _global_parameter_registration_hooks:
-            param = after_registration_hooks(
-                _global_parameter_registration_hooks, self, name, param
-            )
+        if param is not None and parameter_registration_hooks:
+            param = after_registration_hooks(parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -221,8 +219,8 @@ class Module(Parts):
         self.add_module(name, module)
 
     def _set_module(self, name: str, module: Module | None) -> None:
-        if _global_module_registration_hooks:
-            module = after_registration_hooks(_global_module_registration_hooks, self, name, module)
+        if module_registration_hooks:
+            module = after_registration_hooks(module_registration_hooks, self, name, module)
         self._modules[name] = module
 
     def _check_name(self, kind: str, name: str, table: str) -> None:
@@ -462,7 +460,7 @@ class Module(Parts):
         lines = extra.split("\n") if extra else []
         if len(lines) <= 1 and not self._modules:
             return f"{self._get_name()}({extra})"
-        lines += [f"({name}): {_indent(repr(child))}" for name, child in self._modules.items()]
+        lines += [f"({name}): {add_indent(repr(child))}" for name, child in self._modules.items()]
         return "{}(\n  {}\n)".format(self._get_name(), "\n  ".join(lines))
 
 
@@ -476,7 +474,7 @@ def after_registration_hooks(
     return value
 
 
-def _indent(text: str) -> str:
+def add_indent(text: str) -> str:
     """Two spaces before every line but the first; blank lines stay empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])

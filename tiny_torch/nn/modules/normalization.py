@@ -20,7 +20,7 @@ def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if is_int(normalized_shape) else tuple(normalized_shape)
 
 
-class _Affine(Module):
+class AffineNorm(Module):
     """What norms share: a weight, which begins as ones, and a bias, as zeros; each may be None."""
 
     def _register(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
@@ -36,7 +36,7 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
-class LayerNorm(_Affine):
+class LayerNorm(AffineNorm):
     """Layer norm over the last dims, whose shape is given: see `functional.layer_norm`.
 
     Source: PyTorch, torch.nn.LayerNorm.
@@ -119,7 +119,7 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(_Affine):
+class GroupNorm(AffineNorm):
     """Group norm of (N, C, *): see `functional.group_norm`.
 
     Raises ValueError where the groups do not divide the channels.

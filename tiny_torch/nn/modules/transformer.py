@@ -12,12 +12,11 @@ from tiny_torch import _core
 from tiny_torch.functions.nn.multihead import canonical_mask
 from tiny_torch.nn import functional as F
 from tiny_torch.nn import init
-from tiny_torch.nn.modules.activation import GELU, ReLU
+from tiny_torch.nn.modules.activation import GELU, MultiheadAttention, ReLU
 from tiny_torch.nn.modules.container import ModuleList
 from tiny_torch.nn.modules.dropout import Dropout
 from tiny_torch.nn.modules.linear import Linear
 from tiny_torch.nn.modules.module import Module
-from tiny_torch.nn.modules.multihead import MultiheadAttention
 from tiny_torch.nn.modules.normalization import LayerNorm
 from tiny_torch.tensor import Tensor
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.base.pytree import tree_map
 from tiny_torch.nn.modules import Module
 
 
@@ -57,9 +58,7 @@ class DataParallel(Module):
 
 def move(tree: Any, device: torch.device) -> Any:
     """Arguments with their tensors on a device, as PyTorch's scatter takes them there."""
-    return torch.utils._pytree.tree_map(
-        lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, tree
-    )
+    return tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, tree)
 
 
 def data_parallel(

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from tiny_torch.nn.utils import rnn
-from tiny_torch.nn.utils.clip_grad import *
 from tiny_torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from tiny_torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
     from tiny_torch.nn.utils import parametrizations, parametrize, prune
+    from tiny_torch.nn.utils.clip_grad import *
     from tiny_torch.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
     from tiny_torch.nn.utils.fusion import *
     from tiny_torch.nn.utils.init import skip_init

@@ -54,7 +54,7 @@ class Arranged(Clone):
 
     @staticmethod
     def forward(x, form):
-        result = layouts.empty(x.shape, x.dtype, form, x.device)
+        result = layouts.empty_in_format(x.shape, x.dtype, form, x.device)
         result.copy_(x)
         return result, ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.autograd.writes import laid_out, layout, overlaps_itself
+from tiny_torch.autograd.writes import laid_out, origin_of, overlaps_itself
 from tiny_torch.ops.index.brackets import as_operand, fit_gradient
 from tiny_torch.ops.shape.views import Part, show, zeros_of
 
@@ -15,7 +15,7 @@ class ScatterIntoPart(Op):
 
     @staticmethod
     def forward(x, source, steps):
-        result = x.clone() if overlaps_itself(x.shape, x.strides) else laid_out(x, layout(x))
+        result = x.clone() if overlaps_itself(x.shape, x.strides) else laid_out(x, origin_of(x))
         show(result, steps).copy_(source)
         return result, (source.shape, source.dtype, steps)
 

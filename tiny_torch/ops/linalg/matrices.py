@@ -31,7 +31,7 @@ from tiny_torch.ops.shape.join import Cat
 from tiny_torch.tensor import Tensor, wrap
 
 
-def threshold(A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
+def rank_tolerance(A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
     """Values up to max(atol, rtol * largest) count as zero; rtol is by default eps * max(m, n)."""
     if rtol is None:
         rtol = finfo(A.dtype).eps * max(A.shape[-2:])
@@ -64,7 +64,7 @@ class LinalgPinv(Op):
             V = Vh.mT
         sizes = S.abs()
         largest = sizes.amax(-1) if S.shape[-1] else S.sum(-1)
-        counts = threshold(x, largest, atol, rtol).unsqueeze(-1) < sizes
+        counts = rank_tolerance(x, largest, atol, rtol).unsqueeze(-1) < sizes
         factor = counts.to(S.dtype) / S.masked_fill(~counts, 1)
         result = (V * factor.unsqueeze(-2)) @ U.mT
         return result.contiguous().array, (A, result.array)

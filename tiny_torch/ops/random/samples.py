@@ -1,13 +1,37 @@
-"""Draws whose parameters are tensors: one draw per element, PyTorch's numbers for the same seed."""
+"""Draws: a sampler's in place of x; and those whose parameters are tensors, one draw per element.
+
+PyTorch's numbers for the same seed.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import no_derivative
-from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.shape.join import broadcast_shapes
+
+
+def on_cpu(function: str, *arrays: Any) -> None:
+    for array in arrays:
+        if type(array) is not _core.NDArray:  # it is in plain Python
+            where = array.device
+            raise NotImplementedError(
+                f"[{function}] is not implemented on {where}: draw on the cpu, then .to({where!r})"
+            )
+
+
+class Draw(Op):
+    """A sampler's draws in place of x."""
+
+    draws = True
+
+    @staticmethod
+    def forward(x, sampler, core, *numbers, out):
+        sampler(out, core, *numbers)
+        return out, ()
 
 
 class Drawn(Op):

@@ -158,10 +158,6 @@ class Schedule(LRScheduler):
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 
-class _LRScheduler(LRScheduler):
-    """The name of LRScheduler before PyTorch 2."""
-
-
 def check_optimizer(optimizer: Any) -> None:
     """Raise PyTorch's TypeError for what is no Optimizer."""
     if not isinstance(optimizer, Optimizer):

@@ -189,7 +189,7 @@ class Steps:
                 if x.text != "None" and not x.text.startswith("<"):
                     settings.append(x.text)
             else:
-                lines.append(f"{name}: {layout(x)}" + (f", a view of {x.base}" * bool(x.base)))
+                lines.append(f"{name}: {layout_text(x)}" + (f", a view of {x.base}" * bool(x.base)))
         return lines + ([", ".join(settings)] if settings else [])
 
     def told_results(self, note: Note, timed: Timed) -> list[str]:
@@ -201,7 +201,7 @@ class Steps:
                 (self.name(x, i), x) for i, x in enumerate(note.inputs)
                 if x.storage and x.storage == y.storage
             ]  # fmt: skip
-            line = layout(y)
+            line = layout_text(y)
             if note.form == IN_PLACE:
                 line += f", written over {self.name(note.inputs[0], 0)}"
             elif note.form == OUT:
@@ -331,7 +331,7 @@ def is_number(x: Value) -> bool:
     return x.dtype is None and x.text.replace(".", "").replace("-", "")[:1].isdigit()
 
 
-def layout(x: Value) -> str:
+def layout_text(x: Value) -> str:
     """What a tensor is: "(2, 3) float32, strides (3, 1)"."""
     text = f"{tuple(x.shape)} {text_of_dtype(x.dtype)}, strides {tuple(x.strides)}"
     if not x.contiguous:

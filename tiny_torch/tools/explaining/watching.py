@@ -299,7 +299,7 @@ class Watch(Scope):
         if name is None:
             found = self.labels.get(id(x))
             source = found[1] if found and found[0]() is x else None
-            name = name_of(x, frames)
+            name = variable_name(x, frames)
         base = x._base if isinstance(x, Tensor) and x._is_view() else None
         return Value(
             name,
@@ -310,7 +310,7 @@ class Watch(Scope):
             array.dtype,
             str(array.device),
             array.is_contiguous(),
-            "" if base is None else name_of(base, frames) or "another tensor",
+            "" if base is None else variable_name(base, frames) or "another tensor",
             array.data_ptr if has_memory(x) else 0,
             getattr(array, "storage_id", 0),
             isinstance(x, Tensor) and x.requires_grad,
@@ -357,7 +357,7 @@ def told_of(x: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def name_of(x: Any, frames: list[FrameType]) -> str:
+def variable_name(x: Any, frames: list[FrameType]) -> str:
     """A name that it has in one of the frames; of a parameter, by its module: "net.0.weight"."""
     modules = []
     for frame in frames:

@@ -25,7 +25,7 @@ from tiny_torch.compat import run
 from tiny_torch.tensor import Tensor
 from tiny_torch.tools.profiler.limits import Limits, limits
 from tiny_torch.tools.profiler.peak import Change
-from tiny_torch.tools.profiler.report import page
+from tiny_torch.tools.profiler.report import profile_page
 from tiny_torch.tools.profiler.totals import Totals
 
 PAGE = "profile.html"
@@ -160,7 +160,7 @@ def main(arguments: list[str]) -> int:
         watch.end()
         if began:
             note = f"Only the first {MOST} calls are here." if watch.left < 0 else ""
-            text = page(watch.totals(limits()), watch.changes, " ".join(arguments), note)
+            text = profile_page(watch.totals(limits()), watch.changes, " ".join(arguments), note)
             write_whole(target, text)
             print(f"profile: {target}", file=sys.stderr)
     return 0

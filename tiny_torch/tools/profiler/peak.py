@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from tiny_torch.autograd._profiler.events import place
+from tiny_torch.autograd._profiler.events import source_line
 from tiny_torch.autograd.record import MODULE, RANGE
 from tiny_torch.tools.profiler.totals import BACKWARDS, FORWARD, Call, Totals
 
@@ -69,7 +69,7 @@ def peak_of(changes: list[Change], totals: Totals) -> Peak:
 
 def maker_of(change: Change, totals: Totals, starts: list[int]) -> Maker:
     call = call_at(change.time, totals, starts)
-    line = place(change.place[0]) if change.place else ""
+    line = source_line(change.place[0]) if change.place else ""
     if call is None:
         return Maker(OTHERS, "", "", line)
     if call.form in (MODULE, RANGE):

@@ -108,7 +108,7 @@ def makers(peak: Peak) -> list[tuple[float, list[str]]]:
     return lines
 
 
-def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> str:
+def profile_page(totals: Totals, changes: list[Change], script: str, note: str = "") -> str:
     """The page's text."""
     peak = peak_of(changes, totals)
     recording, limits, wall = totals.recording, totals.limits, totals.wall

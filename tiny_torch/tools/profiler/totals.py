@@ -136,7 +136,7 @@ class Totals:
             flops, size = work_of(row, event, origin)
             gap = event.time_range.start - before.event.time_range.end if before else 0.0
             call = Call(
-                name=name_of(event, origin),
+                name=event_name(event, origin),
                 what=origin.what if origin else row.what,
                 arguments=origin.arguments if origin else row.arguments,
                 form=row.form,
@@ -173,7 +173,7 @@ class Totals:
 AROUND = 50.0  # us: a longer time between two calls is something of its own
 
 
-def name_of(event: FunctionEvent, origin: Call | None) -> str:
+def event_name(event: FunctionEvent, origin: Call | None) -> str:
     """In backward that of the op: PyTorch's names of nodes, as ViewBackward0, tell less."""
     if origin is None:
         return event.name

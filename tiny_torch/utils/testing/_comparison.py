@@ -144,7 +144,9 @@ def comparison(actual: Any, expected: Any, options: Options, path: tuple) -> Cal
     if related and (options.allow_subclasses or type(actual) is type(expected)):
         x, y = as_tensor(actual), as_tensor(expected)
         if x is not None and y is not None:
-            tensor_tolerances = tolerances((name_of(x.dtype), name_of(y.dtype)), options, path)
+            tensor_tolerances = tolerances(
+                (dtype_name(x.dtype), dtype_name(y.dtype)), options, path
+            )
             return lambda: compare_tensors(x, y, tensor_tolerances, options)
     raise Mismatch(
         TypeError,
@@ -161,7 +163,7 @@ def as_tensor(value: Any) -> Tensor | None:
         return None
 
 
-def name_of(dtype: Any) -> str:
+def dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 

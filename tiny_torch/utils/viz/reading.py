@@ -11,7 +11,7 @@ from tiny_torch.autograd.graph import FREED, Node
 from tiny_torch.autograd.hooks import RETAIN
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.autograd.writes import AsStrided, CopySlices
-from tiny_torch.nn.modules._backward_gates import _Gate
+from tiny_torch.nn.modules._backward_gates import BackwardHookFunction
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import (
     Expand,
@@ -69,7 +69,7 @@ def stands_for_several(node: Node) -> bool:
 
 def is_gate(node: Node) -> bool:
     """Whether it only calls backward hooks of a module."""
-    return isinstance(node.op, UserOp) and node.op.function is _Gate
+    return isinstance(node.op, UserOp) and node.op.function is BackwardHookFunction
 
 
 class Reading:

@@ -15,11 +15,11 @@ from tiny_torch.autograd.grad_mode import enable_grad
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.autograd.op_mode import IN_PLACE, OpMode
 from tiny_torch.autograd.places import Place
+from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.functions.random.generator import Forked
 from tiny_torch.nn import Module
-from tiny_torch.nn._uninitialized import UninitializedTensorMixin
+from tiny_torch.nn.modules.lazy import UninitializedTensorMixin
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten
 from tiny_torch.utils.viz.facts import Kind, Operation
 from tiny_torch.utils.viz.reading import Reading, kind_of
 

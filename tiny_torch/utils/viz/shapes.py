@@ -73,8 +73,8 @@ def from_backward(op: Operation, node: Node) -> list[Kind | None]:
         return nothing
     if node.saved and not held(node):
         return nothing
-    grads = tuple([None if kind is None else empty(kind) for kind in op.results])
-    saved = tuple([empty(value) if isinstance(value, Kind) else value for value in held(node)])
+    grads = tuple([None if kind is None else empty_meta(kind) for kind in op.results])
+    saved = tuple([empty_meta(value) if isinstance(value, Kind) else value for value in held(node)])
     try:
         grad = grads if node.op.outputs > 1 else grads[0]
         answers = as_formulas_see(compute_all(node.op.backward(saved, grad, node.edges)))
@@ -88,5 +88,5 @@ def from_backward(op: Operation, node: Node) -> list[Kind | None]:
     ] + nothing[len(answers) :]
 
 
-def empty(kind: Kind) -> Any:
+def empty_meta(kind: Kind) -> Any:
     return array_module("meta").empty(kind.shape, kind.dtype)

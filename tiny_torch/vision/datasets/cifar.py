@@ -9,7 +9,7 @@ import numpy as np
 
 from tiny_torch.base.extras import pillow
 from tiny_torch.vision.datasets import download
-from tiny_torch.vision.datasets.numpy_pickle import load
+from tiny_torch.vision.datasets.numpy_pickle import load_arrays
 from tiny_torch.vision.datasets.vision import Place, Transform, VisionDataset
 
 SHAPE = (3, 32, 32)
@@ -99,7 +99,7 @@ class CIFAR10(VisionDataset):
 
     def _read_batch(self, name: str) -> tuple[np.ndarray, list[int]]:
         path = self._path(name)
-        entry = load(path)
+        entry = load_arrays(path)
         images, labels = entry.get("data"), entry.get(self.labels_key)
         if not isinstance(images, np.ndarray) or images.shape[1:] != (np.prod(SHAPE),):
             raise RuntimeError(f"{path}: its 'data' is no array of rows of {np.prod(SHAPE)} bytes")
@@ -111,7 +111,7 @@ class CIFAR10(VisionDataset):
 
     def _read_classes(self) -> list[str]:
         path = self._path(self.meta.filename)
-        names = load(path).get(self.meta.key)
+        names = load_arrays(path).get(self.meta.key)
         if not isinstance(names, list) or any(type(name) is not str for name in names):
             raise RuntimeError(f"{path}: its {self.meta.key!r} is no list of names")
         if any(not 0 <= label < len(names) for label in self.targets):

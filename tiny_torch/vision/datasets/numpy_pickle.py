@@ -84,19 +84,19 @@ def _refuse(id: object) -> NoReturn:
     raise UnpicklingError("names an object outside of the file")
 
 
-def load(path: str) -> dict[Any, Any]:
+def load_arrays(path: str) -> dict[Any, Any]:
     """The dict in a pickle of protocol 2 to 5; its arrays are read-only uint8.
 
     Raises RuntimeError that names the file if it holds anything else, or is damaged.
 
     >>> import os, pickle, tempfile
     >>> import numpy as np
-    >>> from tiny_torch.datasets.numpy_pickle import load
+    >>> from tiny_torch.datasets.numpy_pickle import load_arrays
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "batch")
     ...     with open(path, "wb") as file:
     ...         pickle.dump({"data": np.arange(3, dtype="uint8"), "labels": [1]}, file, protocol=2)
-    ...     load(path)
+    ...     load_arrays(path)
     {'data': array([0, 1, 2], dtype=uint8), 'labels': [1]}
     """
     if os.path.getsize(path) > MOST_BYTES:

@@ -1,6 +1,7 @@
 """Transforms as functions of one image, a tensor (..., C, H, W) or a PIL image.
 
-A function here checks its arguments, and has the image's own kind compute: `_tensor.py`, `_pil.py`.
+A function here checks its arguments, and has the image's own kind compute:
+`functional_tensor.py`, `functional_pil.py`.
 Source: https://docs.pytorch.org/vision/stable/transforms.html
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
-from tiny_torch.vision.transforms import _pil, _tensor
+from tiny_torch.vision.transforms import functional_pil, functional_tensor
 from tiny_torch.vision.transforms._arguments import (
     Fill,
     InterpolationMode,
@@ -40,9 +41,9 @@ def is_pil(img: Any) -> bool:
 def _of(img: Any) -> Any:
     """The module that transforms this kind of image."""
     if isinstance(img, torch.Tensor):
-        return _tensor
+        return functional_tensor
     if is_pil(img):
-        return _pil
+        return functional_pil
     raise TypeError(f"img should be PIL Image or Tensor. Got {type(img)}")
 
 
@@ -133,7 +134,7 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     if array.dtype.kind == "f" and mode != "F":
         with np.errstate(invalid="ignore"):
             array = (array * 255).astype(np.uint8)
-    return _pil.from_array(array, _mode_of(array, mode))
+    return functional_pil.from_array(array, _mode_of(array, mode))
 
 
 def _mode_of(array: np.ndarray, mode: str | None) -> str:
@@ -160,7 +161,7 @@ def convert_image_dtype(image: torch.Tensor, dtype: torch.dtype = torch.float32)
     tensor([[[  0, 127, 255]]], dtype=torch.uint8)
     """
     check_tensor(image)
-    return _tensor.convert_image_dtype(image, dtype)
+    return functional_tensor.convert_image_dtype(image, dtype)
 
 
 def check_tensor(img: Any) -> None:
@@ -182,7 +183,7 @@ def normalize(
     tensor([[[2., 2.]]])
     """
     check_tensor(tensor)
-    return _tensor.normalize(tensor, mean, std, inplace)
+    return functional_tensor.normalize(tensor, mean, std, inplace)
 
 
 # ---- geometry --------------------------------------------------------------------------------
@@ -353,11 +354,11 @@ def rotate(
     if center is not None:
         check_length("center", center)
     if is_pil(img):
-        return _pil.rotate(img, angle, mode, expand, center, fill)
+        return functional_pil.rotate(img, angle, mode, expand, center, fill)
     _, height, width = get_dimensions(img)
     matrix = _inverse_matrix(_from_middle(img, center), -angle, [0, 0], 1.0, [0, 0])
-    size = _tensor.expanded_size(matrix, width, height) if expand else None
-    return _tensor.affine(img, matrix, mode, fill, size)
+    size = functional_tensor.expanded_size(matrix, width, height) if expand else None
+    return functional_tensor.affine(img, matrix, mode, fill, size)
 
 
 def affine(
@@ -385,7 +386,7 @@ def affine(
     if is_pil(img):
         middle = center or [size * 0.5 for size in get_image_size(img)]
         matrix = _inverse_matrix(middle, angle, translate, scale, shears)
-        return _pil.affine(img, matrix, mode, fill)
+        return functional_pil.affine(img, matrix, mode, fill)
     matrix = _inverse_matrix(_from_middle(img, center), angle, translate, scale, shears)
     return _of(img).affine(img, matrix, mode, fill)
 
@@ -474,7 +475,7 @@ def gaussian_blur(
         raise ValueError(f"sigma should have positive values. Got {sigma}")
     widths = [widths[0], widths[-1]]
     if is_pil(img):
-        blurred = _tensor.gaussian_blur(pil_to_tensor(img), sizes, widths)
+        blurred = functional_tensor.gaussian_blur(pil_to_tensor(img), sizes, widths)
         return to_pil_image(blurred, img.mode)
     check_tensor(img)
-    return _tensor.gaussian_blur(img, sizes, widths)
+    return functional_tensor.gaussian_blur(img, sizes, widths)

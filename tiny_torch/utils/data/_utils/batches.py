@@ -117,7 +117,9 @@ class _Worker:
     def __init__(self, context: Any, job: worker.Job, number: int) -> None:
         self.channel, theirs = channel.pair()
         self.ended = False  # it has no more batches in this epoch
-        self.process = context.Process(target=worker.run, args=(theirs, job, number), daemon=True)
+        self.process = context.Process(
+            target=worker.run_worker, args=(theirs, job, number), daemon=True
+        )
         try:
             self.process.start()
         except BaseException:
@@ -128,7 +130,7 @@ class _Worker:
         self.pid = self.process.pid
 
     def send(self, task: Any) -> None:
-        """Sends what `worker.run` reads. That it is dead is noticed when it is to answer."""
+        """Sends what `run_worker` reads. That it is dead is noticed when it is to answer."""
         with contextlib.suppress(EOFError):
             self.channel.send(task)
 

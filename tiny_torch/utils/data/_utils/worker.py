@@ -112,7 +112,7 @@ class Job:
     base_seed: int
 
 
-def run(channel: Channel, job: Job, number: int) -> None:
+def run_worker(channel: Channel, job: Job, number: int) -> None:
     """The life of worker `number`: each message is an index to fetch, an empty one a new start."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the main process may have a handler of its own
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()

@@ -1,4 +1,7 @@
-"""The transforms of PIL images, by Pillow's own arithmetic; the same names as in `_tensor.py`."""
+"""The transforms of PIL images, by Pillow's own arithmetic.
+
+The names are those of `functional_tensor.py`.
+"""
 
 from __future__ import annotations
 
