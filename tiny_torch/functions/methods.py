@@ -143,7 +143,7 @@ def publish_function(
     own = function.__module__ in PYTHON_MODULES
     own |= module == "tiny_torch" and name in SMALL | PYTHON
     op = inner.__dict__.get("of_op")
-    if operator and op:  # its errors are its own
+    if operator and op and not names:  # its errors are its own
         places = 0, 0, 0, 0
         return _core.Function(inner, inner, None, module, name, sys.maxsize, False, *places, op)
     if not names and second_names and (many or operator or len(arguments) <= method or own):
