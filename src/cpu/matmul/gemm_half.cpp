@@ -17,11 +17,10 @@ namespace {
 // cache together.
 constexpr int64_t kMostCols = 512;
 
-// Products along k that are summed at once, of a number of bytes that does not depend on entries.
+// Products along k that are summed at once.
 template <class By>
 int64_t half_depth(int64_t k) {
-  constexpr int64_t most = 256 * By::Entry::kGroup;
-  return k == 0 ? 1 : round_up(blocks(k, blocks(k, most)), 32);
+  return k == 0 ? 1 : round_up(blocks(k, blocks(k, By::kMostDepth)), 32);
 }
 
 // C[i:, j:] (rows, cols) = sums, with what C held and the bias, rounded.
@@ -32,7 +31,11 @@ void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64
   for (int64_t r = i; r < i + rows; ++r, sums += sums_row) {
     Stored* const c = g.c + r * g.c_row + j * g.c_col;
     const Stored* const bias = g.bias ? g.bias + r * g.bias_row + j * g.bias_col : nullptr;
-    for (int64_t s = 0; s < cols; s += n) {
+    int64_t s = 0;
+    if (!g.accumulate && !bias && g.c_col == 1) {
+      for (; s + n <= cols; s += n) store_halves<Stored>(c + s, load(sums + s), Front<float>(n));
+    }
+    for (; s < cols; s += n) {
       Vec<float> sum = load(sums + s);
       const int64_t count = smaller(n, cols - s);
       Stored line[n];
@@ -62,7 +65,7 @@ template <class By>
 int64_t panel_size(int64_t depth) {
   return round_up(By::kHeight * By::entries(depth) + kCols<float>, 16);
 }
-// Panels of A, one of B, and sums.
+// Panels of A, some of B, and sums.
 template <class By>
 struct Memory {
   uint32_t *a, *b;
@@ -71,12 +74,12 @@ struct Memory {
   Memory(uint32_t* from, int64_t rows, int64_t depth)
       : a(from),
         b(a + blocks(rows, By::kHeight) * panel_size<By>(depth)),
-        sums(reinterpret_cast<float*>(b + By::kWidth * (By::entries(depth) + 2))) {}
+        sums(reinterpret_cast<float*>(b + By::kCols * (By::entries(depth) + 2))) {}
 
   // In entries, for sums of so many columns.
   static int64_t size(int64_t rows, int64_t cols, int64_t depth) {
     return blocks(rows, By::kHeight) * panel_size<By>(depth) +
-           By::kWidth * (By::entries(depth) + 2) +
+           By::kCols * (By::entries(depth) + 2) +
            round_up(rows, By::kHeight) * round_up(cols, By::kWidth);
   }
 };
@@ -96,18 +99,21 @@ void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p,
     loses = loses || Entry::loses(panel, entries * height);
   }
   for (int64_t j = part.j; j < part.j_end; j += By::kWidth) {
-    const int width = part.j_end - j <= By::kWidth / 2 ? By::kWidth / 2 : By::kWidth;
-    By::pack_b(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth, g.n - j, width);
-    const bool strip_loses = loses || Entry::loses(memory.b, entries * width);
+    const int64_t strip = (j - part.j) % By::kCols;
+    if (strip == 0)
+      By::pack_b(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth,
+                 smaller(By::kCols, part.j_end - j), g.n - j);
+    const uint32_t* const b = memory.b + strip * entries;
+    const int width = By::width(part.j_end - j);
+    const bool strip_loses = loses || Entry::loses(b, entries * width);
     for (int64_t i = part.i; i < part.i_end; i += By::kHeight) {
       const int height = By::height(part.i_end - i);
       const uint32_t* const a = memory.a + (i - part.i) / By::kHeight * size;
       float* const to = sums + (i - part.i) * sums_row + j - part.j;
-      by.multiply(a, memory.b, entries, height, width, to, sums_row, add);
+      by.multiply(a, b, entries, height, width, to, sums_row, add);
       if constexpr (Entry::kGroup == 2) {
         const auto a_of = [&](int r, int64_t q) { return a[By::place(r, q, height)]; };
-        if (strip_loses)
-          Entry::add_subnormals(a_of, memory.b, entries, height, width, to, sums_row);
+        if (strip_loses) Entry::add_subnormals(a_of, b, entries, height, width, to, sums_row);
       }
     }
   }

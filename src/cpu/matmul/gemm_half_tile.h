@@ -204,10 +204,14 @@ template <class E>
 struct ByVectors {
   using Entry = E;
   using Half = typename Entry::Half;
-  static constexpr int kHeight = kRows, kWidth = kCols<float>, kMostRows = 240;
+  static constexpr int kHeight = kRows, kWidth = cpu::kCols<float>;
+  static constexpr int kMostRows = 240;  // of a part
+  static constexpr int kMostDepth = 256 * Entry::kGroup;
+  static constexpr int kCols = kWidth;  // whose panels are packed at once
 
   static int64_t entries(int64_t depth) { return blocks(depth, Entry::kGroup); }
-  // As many rows as a part's last rows need.
+  // As many columns, or rows, as a part's last ones need.
+  static int width(int64_t cols) { return cols > kWidth / 2 ? kWidth : kWidth / 2; }
   static int height(int64_t rows) {
     return rows > kRows * 2 / 3 ? kRows : rows > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
   }
@@ -218,9 +222,11 @@ struct ByVectors {
                                                 : pack_halves<Entry, kRows / 3>;
     pack(panel, source, along, across, depth, used);
   }
+  // Panels of `cols` columns, of which and of those behind them `used` exist.
   static void pack_b(uint32_t* panel, const Half* source, int64_t along, int64_t across,
-                     int64_t depth, int64_t used, int width) {
-    const auto pack = width == kWidth ? pack_halves<Entry, kWidth> : pack_halves<Entry, kWidth / 2>;
+                     int64_t depth, int64_t cols, int64_t used) {
+    const auto pack =
+        width(cols) == kWidth ? pack_halves<Entry, kWidth> : pack_halves<Entry, kWidth / 2>;
     pack(panel, source, along, across, depth, used);
   }
   // Where the entry q of row r is in a panel of A.
@@ -246,9 +252,11 @@ struct ByVectors {
 struct ByTiles {
   using Entry = Pair;
   using Half = BFloat16;
-  static constexpr int kHeight = 2 * kTile, kWidth = 2 * kTile, kMostRows = 256;
+  static constexpr int kHeight = 2 * kTile, kWidth = 2 * kTile, kMostRows = 256, kCols = 512;
+  static constexpr int kMostDepth = 512;
 
   static int64_t entries(int64_t depth) { return round_up(blocks(depth, 2), kTile); }
+  static int width(int64_t cols) { return cols > kTile ? kWidth : kTile; }
   static int height(int64_t rows) { return rows > kTile ? kHeight : kTile; }
   static void pack_a(uint32_t* panel, const BFloat16* source, int64_t along, int64_t across,
                      int64_t depth, int64_t used, int height) {
@@ -258,17 +266,23 @@ struct ByTiles {
                   used - first);
     }
   }
-  static void pack_b(uint32_t* panel, const BFloat16* source, int64_t along, int64_t across,
-                     int64_t depth, int64_t used, int width) {
-    const int64_t some = blocks(depth, 2);  // but for zeros
-    if (across == 1 && width == kWidth && used >= kWidth && depth % 2 == 0) {
-      for (int64_t q = 0; q < some; ++q, source += 2 * along)
-        interleave(panel + q * kWidth, source, source + along);
-    } else {
-      const auto pack = width == kWidth ? pack_halves<Pair, kWidth> : pack_halves<Pair, kTile>;
-      pack(panel, source, along, across, depth, used);
+  // Rows of B are read in long runs.
+  static void pack_b(uint32_t* panels, const BFloat16* source, int64_t along, int64_t across,
+                     int64_t depth, int64_t cols, int64_t used) {
+    const int64_t some = blocks(depth, 2), all = entries(depth);  // but for zeros; with them
+    const int64_t whole = across == 1 && depth % 2 == 0 ? smaller(cols, used) / kWidth * kWidth : 0;
+    for (int64_t q = 0; q < some && whole > 0; ++q) {
+      const BFloat16* const row = source + 2 * q * along;
+      for (int64_t j = 0; j < whole; j += kWidth)
+        interleave(panels + j * all + q * kWidth, row + j, row + along + j);
     }
-    std::memset(panel + some * width, 0, static_cast<size_t>((entries(depth) - some) * width) * 4);
+    for (int64_t j = 0; j < cols; j += kWidth) {
+      const int wide = width(cols - j);
+      uint32_t* const panel = panels + j * all;
+      const auto pack = wide == kWidth ? pack_halves<Pair, kWidth> : pack_halves<Pair, kTile>;
+      if (j >= whole) pack(panel, source + j * across, along, across, depth, used - j);
+      std::memset(panel + some * wide, 0, static_cast<size_t>((all - some) * wide) * 4);
+    }
   }
   static int64_t place(int r, int64_t q, int height) {
     return (q / kTile * (height / kTile) + r / kTile) * kTileSize + r % kTile * kTile + q % kTile;
