@@ -89,7 +89,7 @@ def main() -> None:
     option("--out", help="name of the file in benchmarks/results/")
     args = parser.parse_args()
     isa = importlib.import_module(OURS)._core.instruction_set
-    has_pairs = isa == "v4bf16"
+    has_pairs = isa in ("v4bf16", "v4amx")
     lines = [
         "# Training steps under bfloat16 autocast next to float32",
         "",

@@ -17,6 +17,8 @@ EXTENSIONS = {
     "v3": "AVX2 and FMA",
     "v4": "AVX-512",
     "v4bf16": "AVX-512 with products of bfloat16",
+    "v4amx": "AVX-512 with tiles of bfloat16",
+    "v4amx-emulated": "tiles of bfloat16, spelt in C++",
     "base": "no extension",
 }
 API = tiny_torch.__version__.partition("+")[0]
@@ -52,12 +54,13 @@ def usage() -> str:
 def diagnosis() -> str:
     """The lines that `python -m tiny_torch` prints."""
     isa = _core.instruction_set
+    refused = "the system refuses tiles; " if _core.refuses_tiles else ""
     lines = {
         "tiny_torch": f"{tiny_torch.version.OWN}, with the API of PyTorch {API}",
         "Python": f"{platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
         "devices": "cpu, ref (plain Python, for reading and testing), cuda-emulated, meta",
         "instruction set": f"{isa} ({EXTENSIONS[isa]}); "
-        "TINY_TORCH_ISA=v2|v3|v4|v4bf16 asks for another",
+        f"{refused}TINY_TORCH_ISA=v2|v3|v4|v4bf16|v4amx asks for another",
         "threads": str(tiny_torch.get_num_threads()),
         "CUDA": cuda_found(),
     }

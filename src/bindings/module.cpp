@@ -148,5 +148,6 @@ PYBIND11_MODULE(_core, module) {
   module.attr("OutOfMemoryError") = pybind11::handle(py::out_of_memory_error());
   module.attr("inference_stamp") = kInferenceStamp;
   module.attr("instruction_set") = cpu_backend().instruction_set;
+  module.attr("refuses_tiles") = refuses_tiles();
   module.attr("without_cuda") = TT_WITHOUT_CUDA;  // why this build has no device cuda, else ""
 }

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 from helpers import compare, leaf, outcome
+from tiny_torch.utils._pytree import tree_flatten
 
 import tiny_torch
-from tiny_torch.utils._pytree import tree_flatten
 
 FLAGS = list(itertools.product((False, True), repeat=2))  # create_graph, strict
 

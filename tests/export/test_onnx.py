@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx_cases import MODELS, Call, Gpt, Unet, cnn
+from tiny_torch.utils._pytree import tree_flatten
 
 import tiny_torch as torch
-from tiny_torch.utils._pytree import tree_flatten
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")

@@ -1,5 +1,9 @@
 """Products of halves: sums in float32, rounded once; the bits depend on the shape alone."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from helpers import same_bits
@@ -147,3 +151,38 @@ def test_subnormal_factors_count():
     tiny = torch.full((2, 2), 2.0**-130, dtype=torch.bfloat16)
     large = torch.full((2, 2), 2.0**20, dtype=torch.bfloat16)
     assert (tiny @ large).tolist() == [[2.0**-109] * 2] * 2
+
+
+BITS = """
+import numpy as np, tiny_torch as torch
+draw = np.random.default_rng(0).standard_normal
+for m, n, k, size in [(70, 33, 100, 1), (16, 16, 32, 1e20), (5, 200, 1100, 1e-25), (1, 9, 40, 1)]:
+    a, b = (torch.from_numpy(draw(shape) * size).bfloat16() for shape in ((m, k), (k, n)))
+    print((a @ b).view(torch.int16).sum().item(), (b.t() @ a.t()).view(torch.int16).sum().item())
+"""
+
+
+def test_tiles_in_cpp_have_the_bits_of_the_machines():
+    def run(isa):
+        environment = {**os.environ, "TINY_TORCH_ISA": isa}
+        command = [sys.executable, "-c", BITS]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    emulated, real = run("v4amx-emulated"), run("v4amx")
+    assert emulated.returncode == 0, emulated.stderr
+    if "not supported by this machine" not in real.stderr:
+        assert real.stdout == emulated.stdout
+
+
+def test_tiles_of_threads_and_forks_are_their_own():
+    from concurrent.futures import ThreadPoolExecutor
+
+    a, b = draw(70, 300, dtype=torch.bfloat16), draw(300, 50, dtype=torch.bfloat16)
+    expected = a @ b
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: a @ b, range(40)))
+    assert all(torch.equal(result, expected) for result in results)
+    if child := os.fork():
+        assert os.waitpid(child, 0)[1] == 0
+    else:
+        os._exit(not torch.equal(a @ b, expected))

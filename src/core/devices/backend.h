@@ -34,5 +34,7 @@ struct Backend {
 
 // The CPU's, for the instruction set that cpuid or TINY_TORCH_ISA names.
 const Backend& cpu_backend();
+// Whether the CPU has tiles (AMX) that the system does not let a process have.
+bool refuses_tiles();
 
 }  // namespace tt

@@ -10,6 +10,12 @@
 #include "cpu/cast/convert.h"
 #include "cpu/random/box_muller.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace tt {
 
 namespace cpu {
@@ -74,7 +80,25 @@ struct Isa {
   void (*fill)(Backend&);
   const ConversionTable* conversion;
   const BoxMullerTable* box_muller;
+  bool (*pays)() = [] { return true; };  // whether it is faster than the next one
 };
+
+#if defined(__x86_64__)
+bool has_tiles() {
+  constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24;
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kBf16) && (d & kTiles);
+}
+// Linux saves their 8 KiB for the threads of a process that has asked for it.
+bool may_use_tiles() {
+  constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of Linux 5.16
+  static const bool granted = has_tiles() && syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
+  return granted;
+}
+#else
+bool has_tiles() { return false; }
+bool may_use_tiles() { return false; }
+#endif
 
 }  // namespace
 
@@ -104,23 +128,53 @@ struct Isa {
   }
 #if defined(__x86_64__)
 TT_ISA(v4, __builtin_cpu_supports("x86-64-v4"))
-// v4 with products of halves of its own.
+TT_ISA(v3, __builtin_cpu_supports("x86-64-v3"))
+TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))
+
+// Sets that only add products of bfloat16 to another one.
+static void fill_products(Backend& backend, const Isa& rest, MatmulTable products) {
+  rest.fill(backend);
+  complete(products, own<MatmulTable>);
+  own<MatmulTable> = products;
+}
+
+// AMD's processors multiply pairs as fast as floats, Intel's no faster than one by one.
 namespace v4bf16 {
 extern const ConvPairs conv_pairs;
 extern const MatmulTable matmul_half_table;
 static const Isa kIsa = {
-    "v4bf16", [] { return v4::kIsa.supported() && __builtin_cpu_supports("avx512bf16") != 0; },
+    "v4bf16",
+    [] { return v4::kIsa.supported() && __builtin_cpu_supports("avx512bf16") != 0; },
     [](Backend& backend) {
-      v4::kIsa.fill(backend);
+      fill_products(backend, v4::kIsa, matmul_half_table);
       own<ConvTable>.pairs = conv_pairs;
-      MatmulTable best = matmul_half_table;
-      complete(best, own<MatmulTable>);
-      own<MatmulTable> = best;
     },
-    v4::kIsa.conversion, v4::kIsa.box_muller};
+    v4::kIsa.conversion,
+    v4::kIsa.box_muller,
+    [] { return __builtin_cpu_is("amd") != 0; }};
 }  // namespace v4bf16
-TT_ISA(v3, __builtin_cpu_supports("x86-64-v3"))
-TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))
+
+// By tiles, which Linux grants to a process that asks.
+namespace v4amx {
+extern const MatmulTable matmul_half_table;
+static const Isa kIsa = {
+    "v4amx", [] { return v4::kIsa.supported() && may_use_tiles(); },
+    [](Backend& backend) { fill_products(backend, v4::kIsa, matmul_half_table); },
+    v4::kIsa.conversion, v4::kIsa.box_muller};
+}  // namespace v4amx
+
+// The same kernels on tiles in C++, for tests: never chosen by itself.
+namespace v4amx_emulated {
+extern const MatmulTable matmul_half_table;
+static const Isa& rest() { return v3::kIsa.supported() ? v3::kIsa : v2::kIsa; }
+static const Isa kIsa = {
+    "v4amx-emulated",
+    v2::kIsa.supported,
+    [](Backend& backend) { fill_products(backend, rest(), matmul_half_table); },
+    v2::kIsa.conversion,
+    v2::kIsa.box_muller,
+    [] { return false; }};
+}  // namespace v4amx_emulated
 #else
 TT_ISA(base, 1)
 #endif
@@ -129,7 +183,8 @@ TT_ISA(base, 1)
 namespace {
 
 #if defined(__x86_64__)
-const Isa* const kIsas[] = {&v4bf16::kIsa, &v4::kIsa, &v3::kIsa, &v2::kIsa};
+const Isa* const kIsas[] = {&v4amx::kIsa, &v4bf16::kIsa, &v4::kIsa,
+                            &v3::kIsa,    &v2::kIsa,     &v4amx_emulated::kIsa};
 #else
 const Isa* const kIsas[] = {&base::kIsa};
 #endif
@@ -138,12 +193,13 @@ const Isa* const kIsas[] = {&base::kIsa};
 const Isa& find_isa() {
   const char* wanted = std::getenv("TINY_TORCH_ISA");
   for (const Isa* isa : kIsas) {
-    if (wanted && *wanted && std::strcmp(wanted, isa->name) != 0) continue;
+    if (wanted && *wanted ? std::strcmp(wanted, isa->name) != 0 : !isa->pays()) continue;
     if (isa->supported()) return *isa;
     if (wanted && *wanted)
       throw RuntimeError("TINY_TORCH_ISA=", wanted, " is not supported by this machine");
   }
-  throw RuntimeError(wanted ? format("TINY_TORCH_ISA=", wanted, " is not one of v2, v3, v4, v4bf16")
+  throw RuntimeError(wanted ? format("TINY_TORCH_ISA=", wanted,
+                                     " is not one of v2, v3, v4, v4bf16, v4amx, v4amx-emulated")
                             : std::string("this machine lacks the x86-64-v2 instructions"));
 }
 
@@ -172,6 +228,8 @@ bool holds(const Table& table, void (*kernel)()) {
 }  // namespace
 
 }  // namespace cpu
+
+bool refuses_tiles() { return cpu::has_tiles() && !cpu::may_use_tiles(); }
 
 bool is_built_once(const std::string& family, void (*kernel)()) {
   using namespace cpu;

@@ -13,15 +13,14 @@
 namespace tt::cpu {
 namespace {
 
-// What a task computes of C at most: packed rows of A and sums stay in the L2 cache together.
-constexpr int64_t kMostRows = 240 / kRows * kRows, kMostCols = 512;
-constexpr int kWidth = kCols<float>;
+// What a task computes of C at most, with By::kMostRows: packed rows of A and sums stay in the L2
+// cache together.
+constexpr int64_t kMostCols = 512;
 
-// Products along k that are summed at once, of a number of bytes that does not depend on entries.
-template <class Entry>
+// Products along k that are summed at once.
+template <class By>
 int64_t half_depth(int64_t k) {
-  constexpr int64_t most = 256 * Entry::kGroup;
-  return k == 0 ? 1 : round_up(blocks(k, blocks(k, most)), 32);
+  return k == 0 ? 1 : round_up(blocks(k, blocks(k, By::kMostDepth)), 32);
 }
 
 // C[i:, j:] (rows, cols) = sums, with what C held and the bias, rounded.
@@ -32,7 +31,11 @@ void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64
   for (int64_t r = i; r < i + rows; ++r, sums += sums_row) {
     Stored* const c = g.c + r * g.c_row + j * g.c_col;
     const Stored* const bias = g.bias ? g.bias + r * g.bias_row + j * g.bias_col : nullptr;
-    for (int64_t s = 0; s < cols; s += n) {
+    int64_t s = 0;
+    if (!g.accumulate && !bias && g.c_col == 1) {
+      for (; s + n <= cols; s += n) store_halves<Stored>(c + s, load(sums + s), Front<float>(n));
+    }
+    for (; s < cols; s += n) {
       Vec<float> sum = load(sums + s);
       const int64_t count = smaller(n, cols - s);
       Stored line[n];
@@ -58,77 +61,67 @@ struct Part {
 };
 
 // Entries of a panel of A, and what packing may write behind it.
-template <class Entry>
+template <class By>
 int64_t panel_size(int64_t depth) {
-  return round_up(kRows * blocks(depth, Entry::kGroup) + kWidth, 16);
+  return round_up(By::kHeight * By::entries(depth) + kCols<float>, 16);
 }
-// Panels of A, one of B, and sums.
-template <class Entry>
+// Panels of A, some of B, and sums.
+template <class By>
 struct Memory {
   uint32_t *a, *b;
   float* sums;
 
   Memory(uint32_t* from, int64_t rows, int64_t depth)
       : a(from),
-        b(a + blocks(rows, kRows) * panel_size<Entry>(depth)),
-        sums(reinterpret_cast<float*>(b + kWidth * (blocks(depth, Entry::kGroup) + 2))) {}
+        b(a + blocks(rows, By::kHeight) * panel_size<By>(depth)),
+        sums(reinterpret_cast<float*>(b + By::kCols * (By::entries(depth) + 2))) {}
 
   // In entries, for sums of so many columns.
   static int64_t size(int64_t rows, int64_t cols, int64_t depth) {
-    return blocks(rows, kRows) * panel_size<Entry>(depth) +
-           kWidth * (blocks(depth, Entry::kGroup) + 2) +
-           round_up(rows, kRows) * round_up(cols, kWidth);
+    return blocks(rows, By::kHeight) * panel_size<By>(depth) +
+           By::kCols * (By::entries(depth) + 2) +
+           round_up(rows, By::kHeight) * round_up(cols, By::kWidth);
   }
 };
 
-// A tile's rows: as many as a part's last rows need.
-inline int tile_rows(int64_t rows) {
-  return rows > kRows * 2 / 3 ? kRows : rows > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
-}
-template <class Entry, int Vectors>
-auto tile_of(int64_t rows) {
-  return tile_rows(rows) == kRows           ? multiply_panels<Entry, kRows, Vectors>
-         : tile_rows(rows) == kRows * 2 / 3 ? multiply_panels<Entry, kRows * 2 / 3, Vectors>
-                                            : multiply_panels<Entry, kRows / 3, Vectors>;
-}
-
 // The sums of a block of k, [p, p + depth), for a part of C whose sums lie `sums_row` apart.
-template <class Entry>
-void add_block(const Product<typename Entry::Half>& g, const Part& part, int64_t p, int64_t depth,
-               const Memory<Entry>& memory, float* sums, int64_t sums_row, bool add) {
-  const int64_t entries = blocks(depth, Entry::kGroup), size = panel_size<Entry>(g.depth);
+template <class By>
+void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p, int64_t depth,
+               const Memory<By>& memory, float* sums, int64_t sums_row, bool add) {
+  using Entry = typename By::Entry;
+  By by;
+  const int64_t entries = By::entries(depth), size = panel_size<By>(g.depth);
   bool loses = false;  // subnormals
-  for_tiles(part.i, part.i_end, [&](auto height, int64_t i) {
-    uint32_t* const panel = memory.a + (i - part.i) / kRows * size;
-    pack_halves<Entry, decltype(height)::value>(panel, g.a + i * g.a_row + p * g.a_col, g.a_col,
-                                                g.a_row, depth, g.m - i);
+  for (int64_t i = part.i; i < part.i_end; i += By::kHeight) {
+    const int height = By::height(part.i_end - i);
+    uint32_t* const panel = memory.a + (i - part.i) / By::kHeight * size;
+    By::pack_a(panel, g.a + i * g.a_row + p * g.a_col, g.a_col, g.a_row, depth, g.m - i, height);
     loses = loses || Entry::loses(panel, entries * height);
-  });
-  for (int64_t j = part.j; j < part.j_end; j += kWidth) {
-    const bool narrow = part.j_end - j <= lanes<float>;
-    const auto pack_strip = narrow ? pack_halves<Entry, lanes<float>> : pack_halves<Entry, kWidth>;
-    pack_strip(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth, g.n - j);
-    const int width = narrow ? lanes<float> : kWidth;
-    const bool strip_loses = loses || Entry::loses(memory.b, entries * width);
-    for (int64_t i = part.i; i < part.i_end; i += kRows) {
-      const int64_t rows = part.i_end - i;
-      const auto multiply = narrow ? tile_of<Entry, 1>(rows) : tile_of<Entry, 2>(rows);
-      const uint32_t* const a = memory.a + (i - part.i) / kRows * size;
+  }
+  for (int64_t j = part.j; j < part.j_end; j += By::kWidth) {
+    const int64_t strip = (j - part.j) % By::kCols;
+    if (strip == 0)
+      By::pack_b(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth,
+                 smaller(By::kCols, part.j_end - j), g.n - j);
+    const uint32_t* const b = memory.b + strip * entries;
+    const int width = By::width(part.j_end - j);
+    const bool strip_loses = loses || Entry::loses(b, entries * width);
+    for (int64_t i = part.i; i < part.i_end; i += By::kHeight) {
+      const int height = By::height(part.i_end - i);
+      const uint32_t* const a = memory.a + (i - part.i) / By::kHeight * size;
       float* const to = sums + (i - part.i) * sums_row + j - part.j;
-      multiply(a, memory.b, entries, to, sums_row, add);
+      by.multiply(a, b, entries, height, width, to, sums_row, add);
       if constexpr (Entry::kGroup == 2) {
-        if (strip_loses)
-          Entry::add_subnormals(a, memory.b, entries, tile_rows(rows), narrow ? 1 : 2, to,
-                                sums_row);
+        const auto a_of = [&](int r, int64_t q) { return a[By::place(r, q, height)]; };
+        if (strip_loses) Entry::add_subnormals(a_of, b, entries, height, width, to, sums_row);
       }
     }
   }
 }
 
-template <class Entry>
-void compute_part(const Product<typename Entry::Half>& g, const Part& part,
-                  const Memory<Entry>& memory) {
-  const int64_t sums_row = round_up(part.cols(), kWidth);
+template <class By>
+void compute_part(const Product<typename By::Half>& g, const Part& part, const Memory<By>& memory) {
+  const int64_t sums_row = round_up(part.cols(), By::kWidth);
   for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
     add_block(g, part, p, smaller(g.depth, g.k - p), memory, memory.sums, sums_row, p > 0);
   }
@@ -187,16 +180,17 @@ void vector_products(const MatmulArgs& gemm, bool turn, int workers) {
 // ---- Cutting the work into tasks. Nothing here changes a bit of the result. ---------------------
 
 // Parts of C that differ by at most one tile.
+template <class By>
 struct HalfGrid {
   int64_t m, n, row_parts, col_parts;
 
   HalfGrid(int64_t m, int64_t n, int64_t batch, int workers)
-      : m(m), n(n), row_parts(blocks(m, kMostRows)), col_parts(blocks(n, kMostCols)) {
+      : m(m), n(n), row_parts(blocks(m, By::kMostRows)), col_parts(blocks(n, kMostCols)) {
     while (workers > 1 && batch * size() < 2 * workers) {
       const int64_t rows = m / row_parts, cols = n / col_parts;
-      if (rows >= 4 * kRows && rows >= cols) {
+      if (rows >= 4 * By::kHeight && rows >= cols) {
         row_parts *= 2;
-      } else if (cols >= 2 * kWidth) {
+      } else if (cols >= 2 * By::kWidth) {
         col_parts *= 2;
       } else {
         break;
@@ -209,24 +203,28 @@ struct HalfGrid {
       return smaller(whole, blocks(whole, unit) * at / parts * unit);
     };
     const int64_t row = index / col_parts, col = index % col_parts;
-    return {cut(m, kRows, row_parts, row), cut(m, kRows, row_parts, row + 1),
-            cut(n, kWidth, col_parts, col), cut(n, kWidth, col_parts, col + 1)};
+    return {cut(m, By::kHeight, row_parts, row), cut(m, By::kHeight, row_parts, row + 1),
+            cut(n, By::kWidth, col_parts, col), cut(n, By::kWidth, col_parts, col + 1)};
   }
-  int64_t most_rows() const { return smaller(m, blocks(blocks(m, kRows), row_parts) * kRows); }
-  int64_t most_cols() const { return smaller(n, blocks(blocks(n, kWidth), col_parts) * kWidth); }
+  int64_t most_rows() const {
+    return smaller(m, blocks(blocks(m, By::kHeight), row_parts) * By::kHeight);
+  }
+  int64_t most_cols() const {
+    return smaller(n, blocks(blocks(n, By::kWidth), col_parts) * By::kWidth);
+  }
 };
 
 // Small C and large k: the blocks of k are tasks of their own, whose sums are added in order.
-template <class Entry>
-void split_half_product(const Product<typename Entry::Half>& g, int workers) {
-  const int64_t count = blocks(g.k, g.depth), sums_row = round_up(g.n, kWidth);
-  const int64_t size = round_up(g.m, kRows) * sums_row;
-  const int64_t per_worker = Memory<Entry>::size(g.m, 0, g.depth);
+template <class By>
+void split_half_product(const Product<typename By::Half>& g, int workers) {
+  const int64_t count = blocks(g.k, g.depth), sums_row = round_up(g.n, By::kWidth);
+  const int64_t size = round_up(g.m, By::kHeight) * sums_row;
+  const int64_t per_worker = Memory<By>::size(g.m, 0, g.depth);
   const Scratch<uint32_t> scratch(workers * per_worker + count * size);
   float* const sums = reinterpret_cast<float*>(scratch.data + workers * per_worker);
   run_tasks(count, workers, [&](int64_t block, int64_t worker) {
     const int64_t p = block * g.depth;
-    const Memory<Entry> memory(scratch.data + worker * per_worker, g.m, g.depth);
+    const Memory<By> memory(scratch.data + worker * per_worker, g.m, g.depth);
     add_block(g, {0, g.m, 0, g.n}, p, smaller(g.depth, g.k - p), memory, sums + block * size,
               sums_row, false);
   });
@@ -243,9 +241,9 @@ constexpr double kMostSums = 1 << 24;
 // Multiply-adds that make a task of several small products.
 constexpr double kHalfTaskWork = 64 * 1024;
 
-template <class Entry>
+template <class By>
 void half_product(const MatmulArgs& request) {
-  using Stored = typename Entry::Half;
+  using Stored = typename By::Half;
   const MatmulArgs gemm = folded(request);
   const int64_t batch = batch_size(gemm);
   if (gemm.m == 0 || gemm.n == 0 || batch == 0) return;
@@ -253,24 +251,23 @@ void half_product(const MatmulArgs& request) {
   const int workers = work * double(batch) > kParallelWork ? num_threads() : 1;
   if (gemm.m == 1 || gemm.n == 1) return vector_products<Stored>(gemm, gemm.m != 1, workers);
   const bool turn = gemm.c_col != 1 && gemm.c_row == 1;
-  const int64_t depth = half_depth<Entry>(gemm.k);
+  const int64_t depth = half_depth<By>(gemm.k);
   const auto product = [&](int64_t index) {
     const auto g = product_at<Stored>(gemm, depth, index);
     return turn ? transposed(g) : g;
   };
-  const HalfGrid grid(turn ? gemm.n : gemm.m, turn ? gemm.m : gemm.n, batch, workers);
+  const HalfGrid<By> grid(turn ? gemm.n : gemm.m, turn ? gemm.m : gemm.n, batch, workers);
   const double sums = double(gemm.m) * double(gemm.n) * double(blocks(gemm.k, depth));
   if (batch * grid.size() < workers && gemm.k > depth && sums <= kMostSums) {
-    for (int64_t index = 0; index < batch; ++index)
-      split_half_product<Entry>(product(index), workers);
+    for (int64_t index = 0; index < batch; ++index) split_half_product<By>(product(index), workers);
     return;
   }
-  const int64_t per_worker = Memory<Entry>::size(grid.most_rows(), grid.most_cols(), depth);
+  const int64_t per_worker = Memory<By>::size(grid.most_rows(), grid.most_cols(), depth);
   const Scratch<uint32_t> scratch(workers * per_worker);
   const int64_t parts = batch * grid.size();
   const int64_t group = grid.size() > 1 ? 1 : 1 + int64_t(kHalfTaskWork / (work + 1));
   run_tasks(blocks(parts, group), workers, [&](int64_t task, int64_t worker) {
-    const Memory<Entry> memory(scratch.data + worker * per_worker, grid.most_rows(), depth);
+    const Memory<By> memory(scratch.data + worker * per_worker, grid.most_rows(), depth);
     for (int64_t at = task * group; at < smaller((task + 1) * group, parts); ++at)
       compute_part(product(at / grid.size()), grid.part(at % grid.size()), memory);
   });
@@ -278,11 +275,13 @@ void half_product(const MatmulArgs& request) {
 
 constexpr MatmulTable make_half_table() {
   MatmulTable table{};
-#ifdef __AVX512BF16__
-  table.product[static_cast<int>(DType::BFloat16)] = half_product<Pair>;
+#if defined(__AMX_BF16__) || defined(TT_TILES_EMULATED)
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByTiles>;
+#elif defined(__AVX512BF16__)
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByVectors<Pair> >;
 #else
-  table.product[static_cast<int>(DType::BFloat16)] = half_product<Widened<BFloat16>>;
-  table.product[static_cast<int>(DType::Float16)] = half_product<Widened<Half>>;
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByVectors<Widened<BFloat16> > >;
+  table.product[static_cast<int>(DType::Float16)] = half_product<ByVectors<Widened<Half> > >;
 #endif
   return table;
 }

@@ -5,6 +5,7 @@
 // packs knows no more than how halves become entries. L is lanes<float> throughout.
 #pragma once
 #include "cpu/matmul/gemm_tile.h"
+#include "cpu/matmul/tiles.h"
 #include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {
@@ -36,7 +37,6 @@ struct Widened {
   static bool loses(const uint32_t*, int64_t) { return false; }
 };
 
-#ifdef __AVX512BF16__
 // A pair: its first half lies in the lower bits. Products of pairs are summed in float32, where
 // subnormals count as 0: what they add comes afterwards.
 struct Pair {
@@ -52,65 +52,60 @@ struct Pair {
     return words_of(Widened<BFloat16>::bits_at(row)) | words_of(Widened<BFloat16>::bits_at(next))
                                                            << 16;
   }
+#ifdef __AVX512BF16__
   static void add_product(Vec<float>& sum, uint32_t x, Entries y) {
     sum = reinterpret_cast<Vec<float>>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum),
                                                         reinterpret_cast<__m512bh>(splat(x)),
                                                         reinterpret_cast<__m512bh>(y)));
   }
-  // Whether a panel has subnormal halves: twice their bits, less 2, are below 0xfe.
-  static bool loses(const uint32_t* panel, int64_t count) {
+#endif
+  // Whether a half of these is subnormal: twice its bits, less 2, are below 0xfe.
+  static bool loses(const uint32_t* pairs, int64_t count) {
+    int64_t i = 0;
+#ifdef __AVX512BW__
     constexpr int n = lanes<float>;
     const __m512i two = _mm512_set1_epi16(2);
     __m512i least[2] = {_mm512_set1_epi16(-1), _mm512_set1_epi16(-1)};
-    const auto see = [&](int chain, int64_t i) {
-      const __m512i halves = _mm512_loadu_si512(panel + i);
+    const auto see = [&](int chain, int64_t at) {
+      const __m512i halves = _mm512_loadu_si512(pairs + at);
       const __m512i twice = _mm512_add_epi16(halves, halves);
       least[chain] = _mm512_min_epu16(least[chain], _mm512_sub_epi16(twice, two));
     };
-    int64_t i = 0;
-    for (; i + 4 * n <= count; i += 4 * n) {
-      see(0, i), see(1, i + n);
-      see(0, i + 2 * n), see(1, i + 3 * n);
-    }
-    for (; i < count; i += n) see(0, i);
+    for (; i + 2 * n <= count; i += 2 * n) see(0, i), see(1, i + n);
     const __m512i all = _mm512_min_epu16(least[0], least[1]);
-    return _mm512_cmplt_epu16_mask(all, _mm512_set1_epi16(0xfe)) != 0;
+    if (_mm512_cmplt_epu16_mask(all, _mm512_set1_epi16(0xfe)) != 0) return true;
+#endif
+    for (; i < count; ++i)
+      if (is_subnormal(pairs[i] << 16) || is_subnormal(pairs[i] & 0xffff0000)) return true;
+    return false;
   }
-  // What the products that have a subnormal factor add to a tile's sums, (rows, vectors * L).
-  static void add_subnormals(const uint32_t* a, const uint32_t* b, int64_t entries, int rows,
-                             int vectors, float* sums, int64_t sums_row) {
-    const __m512i exponent = _mm512_set1_epi32(0x7f800000), digits = _mm512_set1_epi32(0x7fffff);
-    const auto has_some = [](__m512i halves) {
-      return (_mm512_testn_epi16_mask(halves, _mm512_set1_epi16(0x7f80)) &
-              _mm512_test_epi16_mask(halves, _mm512_set1_epi16(0x7f))) != 0;
-    };
-    for (int64_t q = 0; q < entries; ++q, a += rows, b += vectors * lanes<float>) {
-      bool some = has_some(_mm512_maskz_loadu_epi32(__mmask16((1 << rows) - 1), a));
-      for (int v = 0; v < vectors; ++v) some |= has_some(_mm512_loadu_si512(b + v * lanes<float>));
-      if (!some) continue;
-      for (int v = 0; v < vectors; ++v) {
-        const Entries pairs = load(b + v * lanes<float>);
-        for (const bool upper : {false, true}) {
-          const Entries halves = upper ? pairs & 0xffff0000u : pairs << 16;
-          const __m512i y = reinterpret_cast<__m512i>(halves);
-          const __mmask16 subnormal =
-              _mm512_testn_epi32_mask(y, exponent) & _mm512_test_epi32_mask(y, digits);
-          for (int r = 0; r < rows; ++r) {
-            const uint32_t x = upper ? a[r] & 0xffff0000 : a[r] << 16;
-            const bool all = (x & 0x7f800000) == 0 && (x & 0x7fffffff) != 0;
-            if (!all && !subnormal) continue;
-            float* const to = sums + r * sums_row + v * lanes<float>;
-            const __mmask16 taken = all ? 0xffff : subnormal;
-            _mm512_storeu_ps(
-                to, _mm512_mask3_fmadd_ps(_mm512_set1_ps(float_of(x)), _mm512_castsi512_ps(y),
-                                          _mm512_loadu_ps(to), taken));
+  // What the products that have a subnormal factor add to sums (rows, cols) of a_of(row, entry) and
+  // the panel b (entries, cols).
+  template <class Of>
+  static void add_subnormals(const Of& a_of, const uint32_t* b, int64_t entries, int rows, int cols,
+                             float* sums, int64_t sums_row) {
+    for (int64_t q = 0; q < entries; ++q, b += cols) {
+      const bool some = loses(b, cols);
+      for (int r = 0; r < rows; ++r) {
+        const uint32_t pair = a_of(r, q);
+        if (!some && !loses(&pair, 1)) continue;
+        float* const to = sums + r * sums_row;
+        for (const int shift : {16, 0}) {
+          const uint32_t x = pair << shift & 0xffff0000;
+          for (int c = 0; c < cols; ++c) {
+            const uint32_t y = b[c] << shift & 0xffff0000;
+            if (is_subnormal(x) || is_subnormal(y)) to[c] += float_of(x) * float_of(y);
           }
         }
       }
     }
   }
+
+ private:
+  static bool is_subnormal(uint32_t bits) {
+    return (bits & 0x7f800000) == 0 && (bits & 0x7fffffff) != 0;
+  }
 };
-#endif
 
 // `from` if L halves may be read there, else a copy of `count` of them with zeros behind.
 template <class Stored, int Size>
@@ -201,6 +196,192 @@ void multiply_panels(const uint32_t* a, const uint32_t* b, int64_t entries, floa
     }
   }
 }
+
+// ---- How panels are packed and multiplied: by vectors, or by tiles. -----------------------------
+
+// A panel of A is (entries, height), one of B (entries, width).
+template <class E>
+struct ByVectors {
+  using Entry = E;
+  using Half = typename Entry::Half;
+  static constexpr int kHeight = kRows, kWidth = cpu::kCols<float>;
+  static constexpr int kMostRows = 240;  // of a part
+  static constexpr int kMostDepth = 256 * Entry::kGroup;
+  static constexpr int kCols = kWidth;  // whose panels are packed at once
+
+  static int64_t entries(int64_t depth) { return blocks(depth, Entry::kGroup); }
+  // As many columns, or rows, as a part's last ones need.
+  static int width(int64_t cols) { return cols > kWidth / 2 ? kWidth : kWidth / 2; }
+  static int height(int64_t rows) {
+    return rows > kRows * 2 / 3 ? kRows : rows > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
+  }
+  static void pack_a(uint32_t* panel, const Half* source, int64_t along, int64_t across,
+                     int64_t depth, int64_t used, int height) {
+    const auto pack = height == kRows           ? pack_halves<Entry, kRows>
+                      : height == kRows * 2 / 3 ? pack_halves<Entry, kRows * 2 / 3>
+                                                : pack_halves<Entry, kRows / 3>;
+    pack(panel, source, along, across, depth, used);
+  }
+  // Panels of `cols` columns, of which and of those behind them `used` exist.
+  static void pack_b(uint32_t* panel, const Half* source, int64_t along, int64_t across,
+                     int64_t depth, int64_t cols, int64_t used) {
+    const auto pack =
+        width(cols) == kWidth ? pack_halves<Entry, kWidth> : pack_halves<Entry, kWidth / 2>;
+    pack(panel, source, along, across, depth, used);
+  }
+  // Where the entry q of row r is in a panel of A.
+  static int64_t place(int r, int64_t q, int height) { return q * height + r; }
+
+  void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int height, int width,
+                float* sums, int64_t sums_row, bool add) {
+    const auto of = width == kWidth ? tile_of<2>(height) : tile_of<1>(height);
+    of(a, b, entries, sums, sums_row, add);
+  }
+
+ private:
+  template <int Vectors>
+  static auto tile_of(int height) {
+    return height == kRows           ? multiply_panels<Entry, kRows, Vectors>
+           : height == kRows * 2 / 3 ? multiply_panels<Entry, kRows * 2 / 3, Vectors>
+                                     : multiply_panels<Entry, kRows / 3, Vectors>;
+  }
+};
+
+// Two tiles of A meet two of B in four of sums. A panel of A is (entries / 16, height / 16) tiles,
+// one of B (entries, width); there are whole tiles of entries, the last of them zeros.
+struct ByTiles {
+  using Entry = Pair;
+  using Half = BFloat16;
+  static constexpr int kHeight = 2 * kTile, kWidth = 2 * kTile, kMostRows = 256, kCols = 512;
+  static constexpr int kMostDepth = 512;
+
+  static int64_t entries(int64_t depth) { return round_up(blocks(depth, 2), kTile); }
+  static int width(int64_t cols) { return cols > kTile ? kWidth : kTile; }
+  static int height(int64_t rows) { return rows > kTile ? kHeight : kTile; }
+  static void pack_a(uint32_t* panel, const BFloat16* source, int64_t along, int64_t across,
+                     int64_t depth, int64_t used, int height) {
+    for (int64_t p = 0; p < depth; p += 2 * kTile) {
+      for (int first = 0; first < height; first += kTile, panel += kTileSize)
+        pack_tile(panel, source + p * along + first * across, along, across, depth - p,
+                  used - first);
+    }
+  }
+  // Rows of B are read in long runs.
+  static void pack_b(uint32_t* panels, const BFloat16* source, int64_t along, int64_t across,
+                     int64_t depth, int64_t cols, int64_t used) {
+    const int64_t some = blocks(depth, 2), all = entries(depth);  // but for zeros; with them
+    const int64_t whole = across == 1 && depth % 2 == 0 ? smaller(cols, used) / kWidth * kWidth : 0;
+    for (int64_t q = 0; q < some && whole > 0; ++q) {
+      const BFloat16* const row = source + 2 * q * along;
+      for (int64_t j = 0; j < whole; j += kWidth)
+        interleave(panels + j * all + q * kWidth, row + j, row + along + j);
+    }
+    for (int64_t j = 0; j < cols; j += kWidth) {
+      const int wide = width(cols - j);
+      uint32_t* const panel = panels + j * all;
+      const auto pack = wide == kWidth ? pack_halves<Pair, kWidth> : pack_halves<Pair, kTile>;
+      if (j >= whole) pack(panel, source + j * across, along, across, depth, used - j);
+      std::memset(panel + some * wide, 0, static_cast<size_t>((all - some) * wide) * 4);
+    }
+  }
+  static int64_t place(int r, int64_t q, int height) {
+    return (q / kTile * (height / kTile) + r / kTile) * kTileSize + r % kTile * kTile + q % kTile;
+  }
+
+  void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int height, int width,
+                float* sums, int64_t sums_row, bool add) {
+    if (height == kHeight) {
+      width == kWidth ? multiply<2, 2>(a, b, entries, sums, sums_row, add)
+                      : multiply<2, 1>(a, b, entries, sums, sums_row, add);
+    } else {
+      width == kWidth ? multiply<1, 2>(a, b, entries, sums, sums_row, add)
+                      : multiply<1, 1>(a, b, entries, sums, sums_row, add);
+    }
+  }
+
+ private:
+  // The pairs (low[i], high[i]), i < kWidth.
+  static void interleave(uint32_t* to, const BFloat16* low, const BFloat16* high) {
+#ifdef __AVX512BW__
+    const __m512i count = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    // Of one row i, and of the other what stands 32 behind it.
+    const __m512i first = _mm512_or_si512(
+        count, _mm512_slli_epi32(_mm512_add_epi32(count, _mm512_set1_epi32(32)), 16));
+    const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+    const __m512i a = _mm512_loadu_si512(low), b = _mm512_loadu_si512(high);
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi16(a, first, b));
+    _mm512_storeu_si512(to + 16, _mm512_permutex2var_epi16(a, second, b));
+#else
+    for (int i = 0; i < kWidth; ++i)
+      to[i] = element(low + i).bits | static_cast<uint32_t>(element(high + i).bits) << 16;
+#endif
+  }
+
+  // to[r][q] = the pair (2 q, 2 q + 1) of row r.
+  static void pack_tile(uint32_t* to, const BFloat16* from, int64_t along, int64_t across,
+                        int64_t depth, int64_t used) {
+    constexpr int n = lanes<float>;
+    BFloat16 copy[kTile][2 * kTile];
+    if (depth < 2 * kTile || used < kTile || (along != 1 && across != 1)) {
+      for (int r = 0; r < kTile; ++r)
+        for (int p = 0; p < 2 * kTile; ++p)
+          copy[r][p] = r < used && p < depth ? element(from + r * across + p * along) : BFloat16();
+      from = copy[0], along = 1, across = 2 * kTile;
+    }
+    if (along == 1) {
+      for (int r = 0; r < kTile; ++r) std::memcpy(to + r * kTile, from + r * across, 4 * kTile);
+      return;
+    }
+    for (int first = 0; first < kTile; first += n) {
+      for (int q = 0; q < kTile; q += n) {
+        Entries block[n];
+#pragma GCC unroll 16
+        for (int j = 0; j < n; ++j) {
+          const BFloat16* const row = from + 2 * (q + j) * along + first;
+          block[j] = Pair::across(row, row + along);
+        }
+        transpose<uint32_t>(block);
+#pragma GCC unroll 16
+        for (int r = 0; r < n; ++r) store(to + (first + r) * kTile + q, block[r]);
+      }
+    }
+  }
+
+  template <int Rows, int Cols>
+  void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, float* sums,
+                int64_t sums_row, bool add) {
+    constexpr int kWords = 4;  // bytes
+    const auto each_sum = [&](const auto& use) {
+      use(std::integral_constant<int, 0>(), sums);
+      if constexpr (Cols > 1) use(std::integral_constant<int, 1>(), sums + kTile);
+      if constexpr (Rows > 1) use(std::integral_constant<int, 2>(), sums + kTile * sums_row);
+      if constexpr (Rows > 1 && Cols > 1)
+        use(std::integral_constant<int, 3>(), sums + kTile * sums_row + kTile);
+    };
+    each_sum([&](auto tile, const float* from) {
+      add ? tiles_.load<tile>(from, sums_row * kWords) : tiles_.clear<tile>();
+    });
+    for (int64_t q = 0; q < entries; q += kTile) {
+      tiles_.load<4>(a, kTile * kWords);
+      tiles_.load<6>(b, Cols * kTile * kWords);
+      tiles_.add_products<0, 4, 6>();
+      if constexpr (Cols > 1) {
+        tiles_.load<7>(b + kTile, Cols * kTile * kWords);
+        tiles_.add_products<1, 4, 7>();
+      }
+      if constexpr (Rows > 1) {
+        tiles_.load<5>(a + kTileSize, kTile * kWords);
+        tiles_.add_products<2, 5, 6>();
+        if constexpr (Cols > 1) tiles_.add_products<3, 5, 7>();
+      }
+      a += Rows * kTileSize;
+      b += Cols * kTileSize;
+    }
+    each_sum([&](auto tile, float* to) { tiles_.store<tile>(to, sums_row * kWords); });
+  }
+
+  Tiles tiles_;
+};
 
 }  // namespace
 }  // namespace tt::cpu

@@ -13,7 +13,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.base.modes import Scope
 
-CAPABILITIES = {"v4bf16": "AVX512", "v4": "AVX512", "v3": "AVX2"}
+CAPABILITIES = {"v4amx": "AVX512", "v4bf16": "AVX512", "v4": "AVX512", "v3": "AVX2"}
 
 
 def get_cpu_capability() -> str:

@@ -193,7 +193,7 @@ def half_products(totals: Totals, peak: Peak) -> Hint | None:
     found = sum_of(plain)
     share = found.own / totals.wall
     rate = found.flops / found.own * 1e6 / totals.limits.flops if found.own else 0.0
-    fast_halves = _core.instruction_set == "v4bf16"
+    fast_halves = _core.instruction_set in ("v4bf16", "v4amx")
     if not fast_halves or len(plain) < len(calls) or share < LEAST["bfloat16"] or rate < FAST:
         return None
     return Hint(
