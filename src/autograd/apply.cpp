@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/method.h"
+#include "autograd/overrides.h"
 #include "autograd/record.h"
 #include "core/memory/extent.h"
 #include "core/result.h"
@@ -259,6 +260,12 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return applied(args[0], args + 1, count - 1, -1, false);
 }
 
+// apply_unasked(op, *arguments): the same; TypeError where an argument is to be asked first.
+PyObject* apply_unasked(PyObject* module, PyObject* const* args, Py_ssize_t count) {
+  if (!is_overridden(args + 1, count - 1)) return apply(module, args, count);
+  return PyErr_Format(PyExc_TypeError, "an argument has a __torch_function__");
+}
+
 // apply_view(op, x, *constants): of an op whose result, or several, show x's own memory.
 PyObject* apply_view(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2 || !is_tensor(args[1]))
@@ -429,6 +436,7 @@ PyMethodDef functions[] = {fast<compute>("compute"),
                            fast<compute_into<false>>("compute_into"),
                            fast<compute_into<true>>("compute_in_place"),
                            fast<apply>("apply"),
+                           fast<apply_unasked>("apply_unasked"),
                            fast<apply_view>("apply_view"),
                            fast<apply_many>("apply_many"),
                            {"register_apply", register_apply, METH_O, nullptr},
@@ -440,6 +448,15 @@ PyMethodDef functions[] = {fast<compute>("compute"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* apply_to(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                   bool as_view) {
+  try {
+    return applied(op, arguments, count, arity, as_view);
+  } catch (...) {
+    return raise_current();
+  }
+}
 
 void add_apply(PyObject* module) { add_functions(module, functions); }
 

@@ -6,12 +6,15 @@
 // `as_one`); a Function made for that alone has no second names. What the function's annotations
 // say of some kinds is checked here, before the call: a tensor is a tensor; a flag True or False
 // (the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`); and a bool is no
-// int, such as `x.sum(True)`.
+// int, such as `x.sum(True)`. Before all that the arguments and modes are asked that have a
+// __torch_function__ (autograd/overrides.h), if the Function `asks`. A Builtin is a Function that
+// does not become a method of the class that it is put into.
 #include <Python.h>
 #include <structmember.h>
 
 #include <cstring>
 
+#include "autograd/overrides.h"
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
@@ -28,10 +31,18 @@ struct Function {
   PyObject *module, *qualname;
   Py_ssize_t positional;  // how many arguments may come by position
   int as_one;             // whether a mode may see it as an op
+  int asks;               // 0: nobody, 1: modes, 2: arguments, too
+  PyObject* quick;        // null, or what is tried first: public.py's `quick`
+  Py_ssize_t quick_count;
+  int quick_takes;
   // the places of those that may come by position, a bit each; `nullable` may be None
   uint64_t flags, nullable, ints, tensors;
   vectorcallfunc vectorcall;
 };
+
+// What `quick` takes: tensors, for an op; numbers, too, but for the first; anything; or sizes, one
+// by one, for an op that views the first.
+constexpr int kNumbers = 1, kAnything = 2, kSizes = 3;
 
 // Whether a value in an int's place is a bool, Python's or NumPy's.
 bool is_truth(PyObject* value) {
@@ -149,8 +160,44 @@ PyObject* through_modes(PyObject* function, PyObject* const* args, size_t count,
                                       given.named.get(), nullptr);
 }
 
+// Whether somebody answers in the call's place.
+bool is_answered(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
+  if (!self.asks) return false;
+  const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  return is_overridden(args, self.asks > 1 ? PyVectorcall_NARGS(count) + named : 0);
+}
+
+// What `quick` answers, in the place of the function; null without an error where that has to.
+PyObject* answer_of_quick(const Function& self, PyObject* const* args, Py_ssize_t given) {
+  if (self.quick_takes == kSizes && given > 1 && is_tensor(args[0])) {
+    for (Py_ssize_t i = 1; i < given; ++i)
+      if (!PyLong_CheckExact(args[i])) return nullptr;
+    const Owned sizes(PyTuple_New(given - 1));
+    for (Py_ssize_t i = 1; sizes && i < given; ++i)
+      PyTuple_SET_ITEM(sizes.get(), i - 1, Py_NewRef(args[i]));
+    PyObject* const both[] = {args[0], sizes};
+    return sizes ? apply_to(self.quick, both, 2, 1, true) : nullptr;
+  }
+  if (given != self.quick_count || !is_tensor(args[0])) return nullptr;
+  if (self.quick_takes == kAnything) {
+    PyObject* const answer = PyObject_Vectorcall(self.quick, args, given, nullptr);
+    if (answer != Py_None) return answer;
+    Py_DECREF(answer);
+    return nullptr;
+  }
+  for (Py_ssize_t i = 1; i < given; ++i) {
+    const bool number = PyFloat_CheckExact(args[i]) || PyLong_CheckExact(args[i]);
+    if (!is_tensor(args[i]) && !(number && self.quick_takes == kNumbers)) return nullptr;
+  }
+  return apply_to(self.quick, args, given, given, false);
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Function& self = *reinterpret_cast<Function*>(object);
+  if (is_answered(self, args, count, keywords)) {
+    const Given given(args, count, keywords);
+    return given ? answer_of_override(object, given.arguments, given.named) : nullptr;
+  }
   auto answer = [&](PyObject* function, PyObject* names) {
     const bool seen = self.as_one && is_watched(function);
     PyObject* const result = seen ? through_modes(function, args, count, names)
@@ -158,6 +205,11 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
     return result || !self.names ? result : explain(self, args, count, names);
   };
   const Py_ssize_t given = PyVectorcall_NARGS(count);
+  if (self.quick && !keywords) {
+    PyObject* const result = answer_of_quick(self, args, given);
+    if (result) return result;
+    if (PyErr_Occurred()) return self.names ? explain(self, args, count, keywords) : nullptr;
+  }
   if (!self.names || given > self.positional)  // of too many, Python says so
     return answer(self.plain, keywords);
   auto checked = [&](PyObject* names) {
@@ -180,10 +232,13 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *plain, *flat, *names, *module, *qualname;
   Py_ssize_t positional;
-  int as_one;
+  int as_one, asks = 0, quick_takes = 0;
+  PyObject* quick = Py_None;
+  Py_ssize_t quick_count = 0;
   unsigned long long flags = 0, nullable = 0, ints = 0, tensors = 0;
-  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKK", &plain, &flat, &names, &module, &qualname,
-                        &positional, &as_one, &flags, &nullable, &ints, &tensors))
+  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKKiOni", &plain, &flat, &names, &module, &qualname,
+                        &positional, &as_one, &flags, &nullable, &ints, &tensors, &asks, &quick,
+                        &quick_count, &quick_takes))
     return nullptr;
   if (names != Py_None && !PyDict_Check(names))
     return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
@@ -196,6 +251,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   self->qualname = Py_NewRef(qualname);
   self->positional = positional;
   self->as_one = as_one;
+  self->asks = asks;
+  self->quick = quick == Py_None ? nullptr : Py_NewRef(quick);
+  self->quick_count = quick_count;
+  self->quick_takes = quick_takes;
   self->flags = flags;
   self->nullable = nullable;
   self->ints = ints;
@@ -205,11 +264,13 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 
 using Fields = Held<Function, &Function::plain, &Function::flat, &Function::names,
-                    &Function::module, &Function::qualname>;
+                    &Function::module, &Function::qualname, &Function::quick>;
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
   return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
+
+PyObject* stay(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
 
 // What it has not itself is the plain function's: its name, signature, ...
 PyObject* get_attribute(PyObject* self, PyObject* name) {
@@ -237,28 +298,31 @@ PyMemberDef members[] = {
     {"__wrapped__", T_OBJECT_EX, offsetof(Function, plain), READONLY, nullptr},
     {"__module__", T_OBJECT_EX, offsetof(Function, module), READONLY, nullptr},
     {"__qualname__", T_OBJECT_EX, offsetof(Function, qualname), READONLY, nullptr},
+    {"asks", T_INT, offsetof(Function, asks), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
+template <auto descr_get>
 PyType_Slot slots[] = {{Py_tp_new, slot(make)},
                        {Py_tp_dealloc, slot(Fields::destroy)},
                        {Py_tp_traverse, slot(Fields::traverse)},
                        {Py_tp_clear, slot(Fields::clear)},
                        {Py_tp_call, slot(PyVectorcall_Call)},
-                       {Py_tp_descr_get, slot(bind)},
+                       {Py_tp_descr_get, slot(descr_get)},
                        {Py_tp_getattro, slot(get_attribute)},
                        {Py_tp_repr, slot(show)},
                        {Py_tp_members, members},
                        {Py_tp_getset, properties},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
+constexpr unsigned kFlags =
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE;
 PyType_Spec spec = {"tiny_torch._core.Function", sizeof(Function), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_METHOD_DESCRIPTOR,
-                    slots};
+                    kFlags | Py_TPFLAGS_METHOD_DESCRIPTOR, slots<bind>};
+PyType_Spec builtin_spec = {"tiny_torch._core.Builtin", sizeof(Function), 0, kFlags, slots<stay>};
 
 // explain_refusals(again, refused): sets what is asked of calls that fail.
 PyObject* explain_refusals(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -282,7 +346,8 @@ PyMethodDef functions[] = {fast<explain_refusals>("explain_refusals"),
 
 void add_function(PyObject* module) {
   add_functions(module, functions);
-  add_type(module, "Function", spec);
+  PyTypeObject* const function = add_type(module, "Function", spec);
+  add_type(module, "Builtin", builtin_spec, reinterpret_cast<PyObject*>(function));
 }
 
 }  // namespace tt::py

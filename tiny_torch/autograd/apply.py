@@ -17,6 +17,7 @@ from tiny_torch.autograd.writes import rebase
 from tiny_torch.base.modes import RECORDED, WATCHED, modes, module_of
 
 apply = _core.apply
+apply_unasked = _core.apply_unasked  # TypeError where one has a __torch_function__: overrides.py
 apply_view = _core.apply_view
 apply_many = _core.apply_many
 # finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors. Those of

@@ -53,6 +53,8 @@ def operator(
                 return self.reciprocal() * other
         return NotImplemented
 
+    if not swapped:
+        method.quick = op, 2, True  # type: ignore[attr-defined]  # as public.py's `quick` has it
     return method
 
 

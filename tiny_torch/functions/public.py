@@ -34,3 +34,21 @@ class Publisher:
 
 function, method = Publisher(FUNCTIONS), Publisher(METHODS)
 function_and_method = Publisher(FUNCTIONS, METHODS)
+
+
+def quick(
+    first: Any, count: int = 1, numbers: bool = False, sizes: bool = False
+) -> Callable[[Definition], Definition]:
+    """What answers a call of `count` arguments by position in the place of the function.
+
+    It is an op, if all of them are tensors, or behind the first, numbers, if `numbers`; or of a
+    tensor and any number of `sizes`. Or it is a function of C++, which answers None where the
+    function has to.
+    """
+    takes = 3 if sizes else int(numbers) if isinstance(first, type) else 2
+
+    def mark(function: Definition) -> Definition:
+        function.quick = first, count, takes  # type: ignore[attr-defined]
+        return function
+
+    return mark

@@ -24,7 +24,7 @@ from tiny_torch.functions.common import (
     write_out,
 )
 from tiny_torch.functions.elementwise.declared import inplace, scalar
-from tiny_torch.functions.public import METHODS, function, function_and_method, method
+from tiny_torch.functions.public import METHODS, function, function_and_method, method, quick
 from tiny_torch.ops.common import fits
 from tiny_torch.ops.elementwise.arithmetic import (
     Add,
@@ -48,6 +48,7 @@ NUMBERS = (int, float, np.number)
 
 
 @function_and_method
+@quick(Relu)
 def relu(input: Tensor) -> Tensor:
     """max(x, 0). https://pytorch.org/docs/stable/generated/torch.relu.html
 
@@ -119,6 +120,7 @@ def with_tensor(name: str, input: Any, other: Any) -> Any:
 
 
 @function_and_method
+@quick(Add, 2, numbers=True)
 def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
 

@@ -19,7 +19,7 @@ from tiny_torch.base.layouts import (
 )
 from tiny_torch.functions.creation.fill import PYTHON_TYPES, as_dtype
 from tiny_torch.functions.creation.tensor_types import dtype_of_type
-from tiny_torch.functions.public import METHODS, function_and_method, method
+from tiny_torch.functions.public import METHODS, function_and_method, method, quick
 from tiny_torch.ops.elementwise.cast import Arranged, Clone, ToCopy, ToDevice, ToInteger
 from tiny_torch.tensor import Tensor
 
@@ -53,6 +53,7 @@ def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bo
 
 
 @function_and_method
+@quick(Clone)
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with the same strides (if they are dense); gradients pass through.
 

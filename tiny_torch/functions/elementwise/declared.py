@@ -13,7 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
-from tiny_torch.functions.public import FUNCTIONS, METHODS
+from tiny_torch.functions.public import FUNCTIONS, METHODS, quick
 from tiny_torch.ops.common import forgetful
 from tiny_torch.ops.elementwise import DECLARED
 from tiny_torch.tensor import Tensor, wrap
@@ -22,6 +22,7 @@ TWO_NUMBERS = {"mul", "floor_divide"}  # of two numbers they answer a tensor, to
 
 
 def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
+    @quick(op)
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
         return apply(op, input) if out is None else write_out(op, name, out, input)
@@ -32,6 +33,7 @@ def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
 def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., Tensor]:
     check = check_operand if numbers else check_tensor
 
+    @quick(op, 2, numbers)
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
         if not isinstance(input, Tensor):

@@ -10,6 +10,8 @@ from tiny_torch.functions.common import check_tensor, require_float, rounded_onc
 from tiny_torch.functions.elementwise.arithmetic import relu as torch_relu
 from tiny_torch.functions.nn import rectifiers
 from tiny_torch.functions.nn.rectifiers import leaky_relu_
+from tiny_torch.functions.public import quick
+from tiny_torch.ops.elementwise.unary import Relu
 from tiny_torch.ops.nn.activation import (
     Elu,
     Gelu,
@@ -30,6 +32,7 @@ from tiny_torch.ops.nn.activation import (
 from tiny_torch.tensor import Tensor
 
 
+@quick(Relu)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0) for each element of a tensor of any shape and number dtype.
 
