@@ -71,7 +71,8 @@ def core() -> Iterator[str]:
         elif callable(value):
             yield f"def {name}(*args: Any, **kwargs: Any) -> {ANSWERS.get(name, 'Any')}: ..."
         else:
-            yield f"{name}: {type(value).__name__}"
+            kind = type(value).__name__
+            yield f"{name}: {'_bool' if kind == 'bool' else kind}"
 
 
 def core_class(name: str, kind: type) -> Iterator[str]:

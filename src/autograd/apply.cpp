@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/method.h"
+#include "autograd/overrides.h"
 #include "autograd/record.h"
 #include "core/memory/extent.h"
 #include "core/result.h"
@@ -254,9 +255,15 @@ PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, P
 }
 
 // apply(op, *arguments): the op's inputs, and the constants that follow them.
-PyObject* apply_to(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2) return PyErr_Format(PyExc_TypeError, "apply(op, *arguments)");
-  return apply(args[0], args + 1, count - 1);
+  return applied(args[0], args + 1, count - 1, -1, false);
+}
+
+// apply_unasked(op, *arguments): the same; TypeError where an argument is to be asked first.
+PyObject* apply_unasked(PyObject* module, PyObject* const* args, Py_ssize_t count) {
+  if (!is_overridden(args + 1, count - 1)) return apply(module, args, count);
+  return PyErr_Format(PyExc_TypeError, "an argument has a __torch_function__");
 }
 
 // apply_view(op, x, *constants): of an op whose result, or several, show x's own memory.
@@ -431,7 +438,8 @@ PyObject* refuse_overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef functions[] = {fast<compute>("compute"),
                            fast<compute_into<false>>("compute_into"),
                            fast<compute_into<true>>("compute_in_place"),
-                           fast<apply_to>("apply"),
+                           fast<apply>("apply"),
+                           fast<apply_unasked>("apply_unasked"),
                            fast<apply_view>("apply_view"),
                            fast<apply_many>("apply_many"),
                            {"register_apply", register_apply, METH_O, nullptr},
@@ -444,13 +452,22 @@ PyMethodDef functions[] = {fast<compute>("compute"),
 
 }  // namespace
 
-PyObject* apply(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
-  return applied(op, arguments, count, -1, false);
+PyObject* apply_to(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                   bool as_view) {
+  try {
+    return applied(op, arguments, count, arity, as_view);
+  } catch (...) {
+    return raise_current();
+  }
 }
 
 PyObject* apply_in_place(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
-  const int done = write_into(op, arguments[0], arguments + 1, count - 1, true);
-  return done > 0 ? Py_NewRef(arguments[0]) : nullptr;
+  try {
+    const int done = write_into(op, arguments[0], arguments + 1, count - 1, true);
+    return done > 0 ? Py_NewRef(arguments[0]) : nullptr;
+  } catch (...) {
+    return raise_current();
+  }
 }
 
 void add_apply(PyObject* module) { add_functions(module, functions); }

@@ -18,6 +18,8 @@ struct PythonError {};
 // Sets the Python exception of the C++ one being handled; answers nullptr.
 PyObject* raise_current();
 
+// Whether a type is PyTorch's Tensor, or of its kind.
+bool is_of_pytorch(const PyTypeObject* type);
 // The name of its type in messages; of PyTorch's tensors, which are called as ours, what to do.
 std::string type_name(PyObject* object);
 

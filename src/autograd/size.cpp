@@ -1,6 +1,6 @@
 // What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too. And what a
 // tensor is asked in every other line: its shape, dtype, number of dims and device.
-#include "autograd/tensor.h"
+#include "autograd/overrides.h"
 
 namespace tt::py {
 
@@ -52,21 +52,47 @@ PyObject* as_python(DType dtype) { return to_python(dtype); }
 // An attribute of an array of any device.
 template <auto own>
 PyObject* get_of_array(PyObject* self, void* name) {
+  if (is_overridden(&self, 1)) return answer_of_property(self, static_cast<const char*>(name));
   PyObject* const array = array_in(self);
   if (!array) return nullptr;
   if (is_array(array)) return as_python((array_of(array).*own)());
   return PyObject_GetAttrString(array, static_cast<const char*>(name));
 }
 PyObject* get_shape(PyObject* self, void*) {
+  if (is_overridden(&self, 1)) return answer_of_property(self, "shape");
   PyObject* const array = array_in(self);
   return array ? size_of(array) : nullptr;
 }
 PyObject* get_device(PyObject* self, void*) {
+  if (is_overridden(&self, 1)) return answer_of_property(self, "device");
   static PyObject* const attribute = PyUnicode_InternFromString("device");
   PyObject* const array = array_in(self);
   const Owned name(array ? PyObject_GetAttr(array, attribute) : nullptr);
   return name ? Py_XNewRef(PyDict_GetItemWithError(devices, name)) : nullptr;
 }
+
+// dim_of(x), numel_of(x): None where the array is none of ours.
+template <auto own>
+PyObject* number_of(PyObject*, PyObject* x) {
+  PyObject* const array = is_tensor(x) ? array_in(x) : Py_None;
+  if (!array) return nullptr;
+  return is_array(array) ? PyLong_FromLongLong((array_of(array).*own)()) : Py_NewRef(Py_None);
+}
+// length_of(x, dim): None where there is no such dim.
+PyObject* length_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  PyObject* const array = count == 2 && is_tensor(args[0]) ? array_in(args[0]) : Py_None;
+  if (!array) return nullptr;
+  if (!is_array(array) || !PyLong_CheckExact(args[1])) return Py_NewRef(Py_None);
+  int overflow;
+  const Dims& shape = array_of(array).shape();
+  const long dim = PyLong_AsLongAndOverflow(args[1], &overflow);
+  if (overflow || dim < -shape.size() || dim >= shape.size()) return Py_NewRef(Py_None);
+  return PyLong_FromLongLong(shape[dim < 0 ? dim + shape.size() : dim]);
+}
+PyMethodDef functions[] = {{"dim_of", number_of<&NDArray::ndim>, METH_O, nullptr},
+                           {"numel_of", number_of<&NDArray::numel>, METH_O, nullptr},
+                           fast<length_of>("length_of"),
+                           {nullptr, nullptr, 0, nullptr}};
 
 char dtype_name[] = "dtype", ndim_name[] = "ndim";
 
@@ -85,6 +111,7 @@ void register_answers(PyTypeObject* size, PyObject* by_name) {
 }
 
 void add_size(PyObject* module) {
+  add_functions(module, functions);
   add_type(module, "SizeBase", spec, reinterpret_cast<PyObject*>(&PyTuple_Type));
 }
 

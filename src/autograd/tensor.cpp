@@ -218,6 +218,19 @@ bool has_lost_edge(const TensorObject& x) {
          tensor_of(reinterpret_cast<ViewObject*>(x.view)->base).edge != Py_None;
 }
 
+// detached(x): another tensor on its array, without a history.
+PyObject* detached(PyObject*, PyObject* x) {
+  if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "detached(tensor)");
+  return make_tensor(tensor_type, Py_XNewRef(tensor_of(x).array), Py_NewRef(Py_None));
+}
+
+// item_of(x): its array's.
+PyObject* item_of(PyObject*, PyObject* x) {
+  static PyObject* const name = PyUnicode_InternFromString("item");
+  if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "item_of(tensor)");
+  return PyObject_CallMethodNoArgs(tensor_of(x).array, name);
+}
+
 // requires_grad(x): a tensor's property.
 PyObject* requires_grad(PyObject*, PyObject* x) {
   if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "requires_grad(tensor)");
@@ -389,6 +402,8 @@ PyMethodDef functions[] = {
     fast<wrap>("wrap"),
     fast<finish>("finish"),
     {"edge_of", edge_of, METH_O, nullptr},
+    {"detached", detached, METH_O, nullptr},
+    {"item_of", item_of, METH_O, nullptr},
     {"requires_grad", requires_grad, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records ops."},
     fast<watch_ops>("watch"),

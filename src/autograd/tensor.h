@@ -44,13 +44,15 @@ bool is_watched(PyObject* op);
 bool is_untracked(const TensorObject& x);
 // Whether one of the inputs may have a history, and this thread would record it.
 bool may_record(PyObject* const* inputs, Py_ssize_t count);
-// What apply.py says of op(*arguments); null with a Python error.
-PyObject* apply(PyObject* op, PyObject* const* arguments, Py_ssize_t count);
-// The first argument, now op(*arguments); null without an error where apply.py has to look closer.
-PyObject* apply_in_place(PyObject* op, PyObject* const* arguments, Py_ssize_t count);
 // An op's array, or its tuple of them, as tensors: outputs of the node, or without a history if
 // that is null; views of x, unless that is null.
 PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x);
+// What apply.py's `apply` answers, or `apply_view`: of an op and its arguments, the first of which,
+// `arity` in number, are inputs.
+PyObject* apply_to(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                   bool as_view);
+// The first argument, now op(*arguments); null without an error where apply.py has to look closer.
+PyObject* apply_in_place(PyObject* op, PyObject* const* arguments, Py_ssize_t count);
 // An array, whose reference it takes, as a view of x without a history.
 PyObject* untracked_view(PyObject* array, PyObject* x);
 // Node(op, edges, saved, inputs, constants), as graph.py calls it.

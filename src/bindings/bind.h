@@ -23,8 +23,6 @@ namespace tt::py {
 // --------------------------------------------------------------------------------- conversions
 int64_t int_from(PyObject* object);
 Dims dims_from(PyObject* object);
-// Whether a type is PyTorch's Tensor, or of its kind.
-bool is_of_pytorch(const PyTypeObject* type);
 // nullopt where the object is no number.
 std::optional<Scalar> scalar_from(PyObject* object);
 

@@ -6,14 +6,15 @@
 // `as_one`); a Function made for that alone has no second names. What the function's annotations
 // say of some kinds is checked here, before the call: a tensor is a tensor; a flag True or False
 // (the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`); and a bool is no
-// int, such as `x.sum(True)`. A Function of an `op` applies that to tensors by position (and to a
-// number behind one, if it `takes_numbers`) itself, with the operands `swapped`, or `in_place`, if
-// it is to: Python's function is for all other calls.
+// int, such as `x.sum(True)`. Before all that the arguments and modes are asked that have a
+// __torch_function__ (autograd/overrides.h), if the Function `asks`. A Builtin is a Function that
+// does not become a method of the class that it is put into.
 #include <Python.h>
 #include <structmember.h>
 
 #include <cstring>
 
+#include "autograd/overrides.h"
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
@@ -30,13 +31,20 @@ struct Function {
   PyObject *module, *qualname;
   Py_ssize_t positional;  // how many arguments may come by position
   int as_one;             // whether a mode may see it as an op
-  PyObject* op;           // or null
-  Py_ssize_t arity;       // the op's, 1 or 2
-  int takes_numbers, swapped, in_place;
+  int asks;               // 0: nobody, 1: modes, 2: arguments, too
+  PyObject* quick;        // null or None, or what is tried first: apply.py's `quick`
+  Py_ssize_t quick_count;
+  int quick_takes, quick_order;
   // the places of those that may come by position, a bit each; `nullable` may be None
   uint64_t flags, nullable, ints, tensors;
   vectorcallfunc vectorcall;
 };
+
+// What `quick` takes: tensors, for an op; numbers, too, but for the first; anything; or sizes, one
+// by one, for an op that views the first.
+constexpr int kNumbers = 1, kAnything = 2, kSizes = 3;
+// Whether the second of its operands is the first argument; whether it writes into that.
+constexpr int kSwapped = 1, kInPlace = 2;
 
 // Whether a value in an int's place is a bool, Python's or NumPy's.
 bool is_truth(PyObject* value) {
@@ -70,21 +78,6 @@ bool fit_kinds(const Function& self, PyObject* const* args, Py_ssize_t given, Py
     }
   }
   return true;
-}
-
-// Whether a call by position is the op's own.
-bool is_of_op(const Function& self, PyObject* const* args, Py_ssize_t given) {
-  if (!self.op || self.op == Py_None || given != self.arity || !is_tensor(args[0])) return false;
-  if (given == 1 || is_tensor(args[1])) return true;
-  return self.takes_numbers && (PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1]));
-}
-
-// Null without an error where Python's function has to be called.
-PyObject* apply_op(const Function& self, PyObject* const* args) {
-  if (self.in_place) return apply_in_place(self.op, args, self.arity);
-  if (!self.swapped) return apply(self.op, args, self.arity);
-  PyObject* const operands[] = {args[1], args[0]};
-  return apply(self.op, operands, self.arity);
 }
 
 // The keywords by their first names; nullptr with a Python error where one is refused.
@@ -169,8 +162,47 @@ PyObject* through_modes(PyObject* function, PyObject* const* args, size_t count,
                                       given.named.get(), nullptr);
 }
 
+// Whether somebody answers in the call's place.
+bool is_answered(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
+  if (!self.asks) return false;
+  const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  return is_overridden(args, self.asks > 1 ? PyVectorcall_NARGS(count) + named : 0);
+}
+
+// What `quick` answers, in the place of the function; null without an error where that has to.
+PyObject* answer_of_quick(const Function& self, PyObject* const* args, Py_ssize_t given) {
+  if (self.quick_takes == kSizes && given > 1 && is_tensor(args[0])) {
+    for (Py_ssize_t i = 1; i < given; ++i)
+      if (!PyLong_CheckExact(args[i])) return nullptr;
+    const Owned sizes(PyTuple_New(given - 1));
+    for (Py_ssize_t i = 1; sizes && i < given; ++i)
+      PyTuple_SET_ITEM(sizes.get(), i - 1, Py_NewRef(args[i]));
+    PyObject* const both[] = {args[0], sizes};
+    return sizes ? apply_to(self.quick, both, 2, 1, true) : nullptr;
+  }
+  if (given != self.quick_count || !is_tensor(args[0])) return nullptr;
+  if (self.quick_takes == kAnything) {
+    PyObject* const answer = PyObject_Vectorcall(self.quick, args, given, nullptr);
+    if (answer != Py_None) return answer;
+    Py_DECREF(answer);
+    return nullptr;
+  }
+  for (Py_ssize_t i = 1; i < given; ++i) {
+    const bool number = PyFloat_CheckExact(args[i]) || PyLong_CheckExact(args[i]);
+    if (!is_tensor(args[i]) && !(number && self.quick_takes == kNumbers)) return nullptr;
+  }
+  if (self.quick_order == kInPlace) return apply_in_place(self.quick, args, given);
+  if (self.quick_order != kSwapped) return apply_to(self.quick, args, given, given, false);
+  PyObject* const operands[] = {args[1], args[0]};
+  return apply_to(self.quick, operands, 2, 2, false);
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Function& self = *reinterpret_cast<Function*>(object);
+  if (is_answered(self, args, count, keywords)) {
+    const Given given(args, count, keywords);
+    return given ? answer_of_override(object, given.arguments, given.named) : nullptr;
+  }
   auto answer = [&](PyObject* function, PyObject* names) {
     const bool seen = self.as_one && is_watched(function);
     PyObject* const result = seen ? through_modes(function, args, count, names)
@@ -178,8 +210,9 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
     return result || !self.names ? result : explain(self, args, count, names);
   };
   const Py_ssize_t given = PyVectorcall_NARGS(count);
-  if (!keywords && is_of_op(self, args, given)) {
-    if (PyObject* const result = apply_op(self, args)) return result;
+  if (self.quick && self.quick != Py_None && !keywords) {
+    PyObject* const result = answer_of_quick(self, args, given);
+    if (result) return result;
     if (PyErr_Occurred()) return self.names ? explain(self, args, count, keywords) : nullptr;
   }
   if (!self.names || given > self.positional)  // of too many, Python says so
@@ -204,17 +237,16 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *plain, *flat, *names, *module, *qualname;
   Py_ssize_t positional;
-  int as_one;
+  int as_one, asks = 0, quick_takes = 0, quick_order = 0;
+  PyObject* quick = Py_None;
+  Py_ssize_t quick_count = 0;
   unsigned long long flags = 0, nullable = 0, ints = 0, tensors = 0;
-  PyObject* op = nullptr;
-  Py_ssize_t arity = 0;
-  int takes_numbers = 0, swapped = 0, in_place = 0;
-  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKK(Onppp)", &plain, &flat, &names, &module, &qualname,
-                        &positional, &as_one, &flags, &nullable, &ints, &tensors, &op, &arity,
-                        &takes_numbers, &swapped, &in_place))
+  if (!PyArg_ParseTuple(args, "OOOUUnp|KKKKiOnii", &plain, &flat, &names, &module, &qualname,
+                        &positional, &as_one, &flags, &nullable, &ints, &tensors, &asks, &quick,
+                        &quick_count, &quick_takes, &quick_order))
     return nullptr;
-  if (op && arity != 1 && arity != 2)
-    return PyErr_Format(PyExc_ValueError, "arity: expected 1 or 2, got %zd", arity);
+  if (quick_order == kSwapped && quick_count != 2)
+    return PyErr_Format(PyExc_ValueError, "two operands are swapped, got %zd", quick_count);
   if (names != Py_None && !PyDict_Check(names))
     return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
   auto* const self = reinterpret_cast<Function*>(type->tp_alloc(type, 0));
@@ -226,25 +258,27 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   self->qualname = Py_NewRef(qualname);
   self->positional = positional;
   self->as_one = as_one;
+  self->asks = asks;
+  self->quick = quick == Py_None ? nullptr : Py_NewRef(quick);
+  self->quick_count = quick_count;
+  self->quick_takes = quick_takes;
+  self->quick_order = quick_order;
   self->flags = flags;
   self->nullable = nullable;
   self->ints = ints;
   self->tensors = tensors;
-  self->op = Py_XNewRef(op);
-  self->arity = arity;
-  self->takes_numbers = takes_numbers;
-  self->swapped = swapped;
-  self->in_place = in_place;
   self->vectorcall = call;
   return reinterpret_cast<PyObject*>(self);
 }
 
 using Fields = Held<Function, &Function::plain, &Function::flat, &Function::names,
-                    &Function::module, &Function::qualname, &Function::op>;
+                    &Function::module, &Function::qualname, &Function::quick>;
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
   return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
+
+PyObject* stay(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
 
 // What it has not itself is the plain function's: its name, signature, ...
 PyObject* get_attribute(PyObject* self, PyObject* name) {
@@ -269,33 +303,35 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 PyMemberDef members[] = {
-    {"op", T_OBJECT, offsetof(Function, op), 0,
-     nullptr},  // None: Python's function is for all calls
+    {"quick", T_OBJECT, offsetof(Function, quick), 0, nullptr},  // None: nothing is tried first
     {"__wrapped__", T_OBJECT_EX, offsetof(Function, plain), READONLY, nullptr},
     {"__module__", T_OBJECT_EX, offsetof(Function, module), READONLY, nullptr},
     {"__qualname__", T_OBJECT_EX, offsetof(Function, qualname), READONLY, nullptr},
+    {"asks", T_INT, offsetof(Function, asks), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
+template <auto descr_get>
 PyType_Slot slots[] = {{Py_tp_new, slot(make)},
                        {Py_tp_dealloc, slot(Fields::destroy)},
                        {Py_tp_traverse, slot(Fields::traverse)},
                        {Py_tp_clear, slot(Fields::clear)},
                        {Py_tp_call, slot(PyVectorcall_Call)},
-                       {Py_tp_descr_get, slot(bind)},
+                       {Py_tp_descr_get, slot(descr_get)},
                        {Py_tp_getattro, slot(get_attribute)},
                        {Py_tp_repr, slot(show)},
                        {Py_tp_members, members},
                        {Py_tp_getset, properties},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
+constexpr unsigned kFlags =
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE;
 PyType_Spec spec = {"tiny_torch._core.Function", sizeof(Function), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_METHOD_DESCRIPTOR,
-                    slots};
+                    kFlags | Py_TPFLAGS_METHOD_DESCRIPTOR, slots<bind>};
+PyType_Spec builtin_spec = {"tiny_torch._core.Builtin", sizeof(Function), 0, kFlags, slots<stay>};
 
 // explain_refusals(again, refused): sets what is asked of calls that fail.
 PyObject* explain_refusals(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -319,7 +355,8 @@ PyMethodDef functions[] = {fast<explain_refusals>("explain_refusals"),
 
 void add_function(PyObject* module) {
   add_functions(module, functions);
-  add_type(module, "Function", spec);
+  PyTypeObject* const function = add_type(module, "Function", spec);
+  add_type(module, "Builtin", builtin_spec, reinterpret_cast<PyObject*>(function));
 }
 
 }  // namespace tt::py

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "autograd/overrides.h"
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
@@ -128,6 +129,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_method(module.ptr());
   py::add_array_type(module.ptr());
   py::add_arguments(module.ptr());
+  py::add_overrides(module.ptr());
   py::add_size(module.ptr());
   py::add_tensor(module.ptr());
   py::add_scope(module.ptr());

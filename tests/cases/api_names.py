@@ -224,8 +224,9 @@ THEN = {
         __imod__ __ior__ __ipow__ __ixor__ __lshift__ __pos__ __rand__ __reduce__ __reversed__
         __rmod__ __ror__ __rshift__ __rxor__ __setstate__ __str__ absolute acos acos_ acosh addbmm
         adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
-        addbmm_ addmm_ addmv addmv_ addr aminmax argwhere as_strided as_strided_ asin asin_ asinh
-        atan_ atanh baddbmm_ bitwise_and_ bitwise_left_shift bitwise_not_ bitwise_or_
+        addbmm_ addmm_ addmv addmv_ addr aminmax argwhere
+        as_strided as_strided_ as_subclass asin asin_
+        asinh atan_ atanh baddbmm_ bitwise_and_ bitwise_left_shift bitwise_not_ bitwise_or_
         bitwise_right_shift bitwise_xor_ byte cauchy_ ceil_ char clip_ copysign copysign_ corrcoef
         cos_ cosh cosh_ count_nonzero cov cross cummax cummin cumprod_ cumsum_ deg2rad det
         diag_embed diagflat diagonal diagonal_scatter diff digamma dist divide dsplit eq_ erf_ erfc

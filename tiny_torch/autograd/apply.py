@@ -10,13 +10,18 @@ mode they come here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, Unrelated, node_stamp, note
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
 from tiny_torch.base.modes import RECORDED, WATCHED, modes, module_of
 
+Definition = TypeVar("Definition", bound=Callable)
 apply = _core.apply
+apply_unasked = _core.apply_unasked  # TypeError where one has a __torch_function__: overrides.py
 apply_view = _core.apply_view
 apply_many = _core.apply_many
 # finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors. Those of
@@ -39,16 +44,20 @@ changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
 keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from
 
 
-def of_op(op, takes_numbers=False, *, swapped=False, in_place=False):
-    """Marks a function that applies the op to tensors by position, as most calls have them.
+def quick(
+    first: Any, count: int = 1, numbers: bool = False, *,
+    sizes: bool = False, swapped: bool = False, in_place: bool = False,
+) -> Callable[[Definition], Definition]:  # fmt: skip
+    """Marks a function with what answers a call of `count` arguments by position in its place.
 
-    Then C++ does it without the function, which is for all other calls. A number is such an operand
-    behind a tensor if it `takes_numbers`; `swapped`: the last one comes first; `in_place`: the
-    first one is written.
+    It is an op, if all of them are tensors, or behind the first, numbers, if `numbers`; or of a
+    tensor and any number of `sizes`. Its operands may be `swapped`, or the first written
+    `in_place`. Or it is a function of C++, which answers None where the function has to.
     """
+    takes = 3 if sizes else int(numbers) if isinstance(first, type) else 2
 
-    def mark(function):
-        function.__dict__["of_op"] = op, op.arity, takes_numbers, swapped, in_place
+    def mark(function: Definition) -> Definition:
+        function.__dict__["quick"] = first, count, takes, 1 if swapped else 2 if in_place else 0
         return function
 
     return mark

@@ -33,7 +33,9 @@ def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[object, .
     array = tensor.array if device in ("cpu", "cuda") else tensor.cpu().array
     region = tuple(array.shape), tuple(array.strides), array.offset
     attributes = core.user_attributes(tensor)
-    return _rebuild, (_Storage(array), region, device, tensor.requires_grad, attributes)
+    parts = (_Storage(array), region, device, tensor.requires_grad, attributes)
+    cls = type(tensor)
+    return (_rebuild, parts) if cls is torch.Tensor else (_rebuild_of_class, (cls, *parts))
 
 
 def _rebuild(
@@ -48,6 +50,14 @@ def _rebuild(
         tensor = tensor.to(device)
     tensor.__dict__.update(attributes)
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_of_class(cls: type, *parts: Any) -> torch.Tensor:
+    """The same of a tensor of a user's class."""
+    tensor = _rebuild(*parts)
+    made: Any = torch.Tensor._make_subclass(cls, tensor, tensor.requires_grad)  # type: ignore[attr-defined]
+    made.__dict__.update(tensor.__dict__)
+    return made
 
 
 METHODS = {"__reduce_ex__": reduce_tensor}

@@ -13,6 +13,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
+from tiny_torch.autograd.overrides import KEPT, KINDS, Kind, Property
 from tiny_torch.base.docstrings import copy_as
 from tiny_torch.functions import (
     comparisons,
@@ -33,6 +34,15 @@ from tiny_torch.functions.elementwise import (
     special,
 )
 from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within
+from tiny_torch.functions.kinds import (
+    ASK_MODES,
+    ASK_NOBODY,
+    IN_PYTHON,
+    OPERATORS,
+    PYTHON,
+    QUICK,
+    UNASKED,
+)
 from tiny_torch.functions.linalg import (
     distances,
     einsum,
@@ -91,9 +101,6 @@ for _module in (
     FUNCTIONS |= _module.FUNCTIONS
     METHODS |= _module.METHODS
 
-# These are Python in PyTorch, without that parser.
-PYTHON = {"norm", "split", "unique", "unique_consecutive"}
-PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
@@ -142,12 +149,8 @@ def publish_function(
     many = bool(code.co_flags & CO_VARARGS)
     own = function.__module__ in PYTHON_MODULES
     own |= module == "tiny_torch" and name in SMALL | PYTHON
-    op = inner.__dict__.get("of_op")
-    if operator and op and not names:  # its errors are its own
-        places = 0, 0, 0, 0
-        return _core.Function(inner, inner, None, module, name, sys.maxsize, False, *places, op)
     if not names and second_names and (many or operator or len(arguments) <= method or own):
-        return function
+        return publish_unchecked(module, name, function)
     flags = nullable = ints = tensors = 0
     for i, argument in enumerate(arguments):
         kind = inner.__annotations__.get(argument)
@@ -172,10 +175,33 @@ def publish_function(
     plain, as_one = accept_old_order(name, inner), inner is not function
     if not second_names:
         refusals.PYTHON_FIRST.add(plain)
-    places = (flags, nullable, ints, tensors, *([op] if op else []))
-    return _core.Function(
-        plain, by_position(inner), names, module, name, positional, as_one, *places
+    places = flags, nullable, ints, tensors
+    given = plain, by_position(inner), names, module, name, positional, as_one, *places
+    return of_kind(module, name, given)
+
+
+def publish_unchecked(module: str, name: str, function: Callable) -> Callable:
+    """The function as `module` shows it, where it checks its arguments itself."""
+    inner = plain_of(function)
+    if not isinstance(inner, FunctionType):
+        return function
+    as_one = inner is not function
+    return of_kind(
+        module, name, (inner, inner, None, module, name, sys.maxsize, as_one, 0, 0, 0, 0)
     )
+
+
+def of_kind(module: str, name: str, given: tuple) -> Callable:
+    """The function as PyTorch has it: from C++, where it becomes no method, or from Python."""
+    method, plain = name.startswith("Tensor."), given[0]
+    in_python = (module, name) in IN_PYTHON or module in IN_PYTHON
+    unasked = name in ASK_NOBODY or plain.__module__ in ASK_NOBODY
+    asks = 0 if unasked else 1 if name in ASK_MODES else 2
+    kind = _core.Function if method or in_python else _core.Builtin
+    made = kind(*given, asks, *QUICK.get(name, getattr(plain, "quick", ())))
+    if in_python:
+        KINDS[made] = Kind(made, True)
+    return made
 
 
 def by_position(function: FunctionType) -> FunctionType:
@@ -211,7 +237,23 @@ def attach(methods: dict[str, Any]) -> None:
             method.__qualname__ = f"Tensor.{name}"
         public = f"Tensor.{name}" if f"Tensor.{name}" in PYTHON else name
         method = with_name(name, method, public)
-        setattr(Tensor, name, publish_function("tiny_torch", f"Tensor.{name}", method))
+        if isinstance(method, property):
+            setattr(Tensor, name, Property(name, method))
+        else:
+            setattr(Tensor, name, publish_function("tiny_torch", f"Tensor.{name}", method))
+
+
+def tell_operators() -> None:
+    """What handlers are told of operators: that the method was called which does the same."""
+    for name, public in OPERATORS.items():
+        operator = vars(Tensor)[f"__{name}__"]
+        in_python = operator in KINDS
+        alone = name in ("abs", "neg", "pos")  # without an operand that may go on
+        KINDS[operator] = Kind(vars(Tensor)[public or f"__{name}__"], in_python, not alone)
 
 
 attach(METHODS)
+own = {n: f for n, f in vars(Tensor).items() if type(f) in (FunctionType, property)}
+attach({name: function for name, function in own.items() if name not in UNASKED})
+tell_operators()
+KEPT |= {vars(Tensor)[name].__get__ for name in ("grad", "_base")}

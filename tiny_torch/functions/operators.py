@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply, apply_inplace, of_op
+from tiny_torch.autograd.apply import apply, apply_inplace, quick
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.common import forgetful, is_operand
 from tiny_torch.ops.elementwise.arithmetic import (
@@ -40,7 +40,7 @@ def operator(
 ) -> Callable[[Any, Any], Any]:
     """A number operator of Tensor; with a NumPy array on its right if `takes_numpy`."""
 
-    @of_op(op, takes_numbers=True, swapped=swapped)
+    @quick(op, 2, numbers=True, swapped=swapped)
     def method(self: Tensor, other: Any = NotImplemented) -> Tensor:
         try:
             return apply(op, other, self) if swapped else apply(op, self, other)
@@ -61,7 +61,7 @@ def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
     """The operator that writes; Python goes on to the one that does not, of a stranger."""
     written = forgetful(op)
 
-    @of_op(written, takes_numbers=True, in_place=True)
+    @quick(written, 2, numbers=True, in_place=True)
     def method(self: Tensor, other: Any = NotImplemented) -> Tensor:
         try:
             return apply_inplace(written, self, other)

@@ -147,9 +147,10 @@ def history_text(tensor: Tensor) -> list[str]:
 
 
 @method("__repr__")
-def tensor_text(tensor: Tensor) -> str:
-    """What repr(tensor) says."""
-    prefix = "tensor("
+def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
+    """What repr(tensor) says; `tensor_contents` in the place of its elements, if given."""
+    kind = type(tensor).__name__
+    prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     array = tensor.array
     suffixes = []
     if array.device != "cpu":
@@ -171,7 +172,7 @@ def tensor_text(tensor: Tensor) -> str:
             suffixes.append(f"size={tuple(array.shape)}")
         if array.dtype not in common:
             suffixes.append(f"dtype={array.dtype}")
-        body = elements_text(array, len(prefix))
+        body = tensor_contents or elements_text(array, len(prefix))
     suffixes += history_text(tensor)
     text = prefix + body
     length = len(text) - text.rfind("\n") + 1
@@ -182,4 +183,5 @@ def tensor_text(tensor: Tensor) -> str:
         else:
             text += ", " + suffix
             length += len(suffix) + 2
-    return text + ")"
+    marked = kind != "Parameter" and getattr(tensor, "_is_param", False)  # of a user's class
+    return f"Parameter({text}))" if marked else text + ")"

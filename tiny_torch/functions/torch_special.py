@@ -6,6 +6,7 @@ https://pytorch.org/docs/stable/special.html
 
 from __future__ import annotations
 
+from inspect import unwrap
 from typing import Any
 
 import tiny_torch as torch
@@ -51,4 +52,5 @@ __all__ = [
     "softmax", "xlogy",
 ]  # fmt: skip
 
-globals().update(publish(__name__, {"i1": i1, "log_softmax": log_softmax, "softmax": softmax}))
+# Handlers of __torch_function__ tell torch.special.erf from torch.erf.
+globals().update(publish(__name__, {name: unwrap(globals()[name]) for name in __all__}))

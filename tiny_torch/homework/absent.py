@@ -49,8 +49,8 @@ def take_out(task: Task, whole: bool) -> None:
         function.__code__ = refusing(function.__code__, why)
         function.__defaults__ = function.__kwdefaults__ = None
     for public in [x for x in gc.get_objects() if isinstance(x, _core.Function)]:
-        if public.op and public.__wrapped__ in doing:
-            public.op = None  # which is applied without the function
+        if public.quick and public.__wrapped__ in doing:
+            public.quick = None  # which answers without the function
 
 
 def is_of(name: str, modules: tuple[str, ...]) -> bool:

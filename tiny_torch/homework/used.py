@@ -44,7 +44,9 @@ def replace(task: Task, mine: Any) -> None:
 
 def shows(value: Any, original: Any) -> bool:
     """Whether it is the original, or calls it, with more names for its arguments."""
-    return value is original or (type(value) is _core.Function and value.__wrapped__ is original)
+    return value is original or (
+        isinstance(value, _core.Function) and value.__wrapped__ is original
+    )
 
 
 def override(task: Task, library: Any) -> cpu.override:

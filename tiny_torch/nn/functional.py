@@ -1,7 +1,7 @@
 """`torch.nn.functional`: the functions behind the layers, gathered from functions/."""
 
 from tiny_torch.functions.linalg.distances import cosine_similarity, pairwise_distance, pdist
-from tiny_torch.functions.methods import publish_function
+from tiny_torch.functions.methods import IN_PYTHON, publish_function, publish_unchecked
 from tiny_torch.functions.nn.activation import (
     celu,
     elu,
@@ -112,17 +112,16 @@ from tiny_torch.functions.nn.shuffle import channel_shuffle, pixel_shuffle, pixe
 from tiny_torch.functions.nn.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
 # PyTorch parses the arguments of these itself, and takes NumPy's names for them.
-for _name in (
+_PARSED = (
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_",
     "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "cosine_similarity", "elu_", "gelu", "hardshrink", "hardtanh_",
     "leaky_relu_", "linear", "logsigmoid", "one_hot", "pairwise_distance", "pdist",
     "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
     "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
-):  # fmt: skip
-    globals()[_name] = publish_function(__name__, _name, globals()[_name])
+)  # fmt: skip
 # Python's names, and that parser behind them.
-for _name in (
+_PARSED_BEHIND = (
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "adaptive_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
     "affine_grid", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
@@ -133,8 +132,7 @@ for _name in (
     "multi_margin_loss", "multilabel_margin_loss", "normalize", "pad", "poisson_nll_loss",
     "rms_norm", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample",
-):  # fmt: skip
-    globals()[_name] = publish_function(__name__, _name, globals()[_name], {})
+)  # fmt: skip
 
 # Type checkers and editors offer what is named here.
 __all__ = [
@@ -159,3 +157,13 @@ __all__ = [
     "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
+
+IN_PYTHON.update((__name__, _name) for _name in __all__ if _name not in _PARSED)
+for _name in __all__:
+    _function = globals()[_name]
+    if _name in _PARSED:
+        globals()[_name] = publish_function(__name__, _name, _function)
+    elif _name in _PARSED_BEHIND:
+        globals()[_name] = publish_function(__name__, _name, _function, {})
+    else:
+        globals()[_name] = publish_unchecked(__name__, _name, _function)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch._core import TensorBase, dtype
+from tiny_torch.autograd.overrides import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    switched_on,
+)
 from tiny_torch.base.devices import device
 from tiny_torch.base.layouts import layout
 from tiny_torch.base.size import Size
@@ -14,10 +20,54 @@ from tiny_torch.functions.random.generator import Generator
 from tiny_torch.nn.modules._conversion import arguments_of_to
 from tiny_torch.tensor import Tensor
 
-__all__ = ["Generator", "Size", "TensorBase", "device", "dtype", "layout"]
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "Generator",
+    "Size",
+    "TensorBase",
+    "device",
+    "dtype",
+    "layout",
+]
 
 _TensorMeta = type(Tensor)
 _LinAlgError = torch_linalg.LinAlgError
+_disabled_torch_function_impl = _core._disabled_torch_function_impl
+_is_torch_function_enabled = switched_on
+_has_torch_function_unary = _has_torch_function_variadic = _core.is_asked
+
+
+def _has_torch_function(arguments: Any) -> bool:
+    """Whether one of them has a `__torch_function__` of its own, or a mode is on."""
+    return _core.is_asked(*arguments)
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode is on."""
+    return _len_torch_function_stack() > 0
+
+
+def _len_torch_function_stack() -> int:
+    """How many modes are on."""
+    return len(_core.function_modes())
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """A mode that is on; 0 is the outermost."""
+    return _core.function_modes()[level]
+
+
+def _push_on_torch_function_stack(mode: Any) -> None:
+    """Switches a mode on."""
+    _core.use_function_modes((*_core.function_modes(), mode))
+
+
+def _pop_torch_function_stack() -> Any:
+    """Switches the innermost mode off, and answers it."""
+    *outer, mode = _core.function_modes()
+    _core.use_function_modes(tuple(outer))
+    return mode
 
 
 def _log_api_usage_once(event: str) -> None:

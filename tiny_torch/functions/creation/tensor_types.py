@@ -72,8 +72,25 @@ def is_data(args: tuple, named: dict) -> bool:
 def alias(x: Tensor, cls: type) -> Tensor:
     """x again, as another tensor on its memory and with its history."""
     if x.requires_grad:
-        return apply_view(Alias, x, ())
+        return x.as_subclass(cls)
     return wrap(x.array, None, cls)
+
+
+@method
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The tensor again, of a subclass of Tensor: the same memory, and its history.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.as_subclass.html
+
+    >>> import tiny_torch as torch
+    >>> class Metres(torch.Tensor): ...
+    >>> torch.ones(2).as_subclass(Metres)
+    Metres([1., 1.])
+    """
+    shown = apply_view(Alias, self, ())
+    made: Any = wrap(shown.array, shown.edge, cls)
+    made._view = shown._view
+    return made
 
 
 @method

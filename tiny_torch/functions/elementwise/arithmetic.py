@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply, apply_inplace, of_op
+from tiny_torch.autograd.apply import apply, apply_inplace, quick
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_number
@@ -48,7 +48,7 @@ NUMBERS = (int, float, np.number)
 
 
 @function_and_method
-@of_op(Relu)
+@quick(Relu)
 def relu(input: Tensor) -> Tensor:
     """max(x, 0). https://pytorch.org/docs/stable/generated/torch.relu.html
 
@@ -120,7 +120,7 @@ def with_tensor(name: str, input: Any, other: Any) -> Any:
 
 
 @function_and_method
-@of_op(Add, takes_numbers=True)
+@quick(Add, 2, numbers=True)
 def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
 
@@ -139,7 +139,7 @@ def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None)
 
 
 @function_and_method
-@of_op(Sub, takes_numbers=True)
+@quick(Sub, 2, numbers=True)
 def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
@@ -170,7 +170,7 @@ def rsub(input: Tensor, other: Any, alpha: Number = 1) -> Tensor:
 
 
 @function_and_method
-@of_op(Div, takes_numbers=True)
+@quick(Div, 2, numbers=True)
 def div(
     input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -198,7 +198,7 @@ def division(rounding_mode: str | None) -> type[Op]:
 
 
 @function_and_method
-@of_op(Pow, takes_numbers=True)
+@quick(Pow, 2, numbers=True)
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent; either may be a number.
 
@@ -392,7 +392,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 @method
-@of_op(Add, takes_numbers=True, in_place=True)
+@quick(Add, 2, numbers=True, in_place=True)
 def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     if type(alpha) is int and alpha == 1:
         return apply_inplace(Add, self, other)
@@ -401,7 +401,7 @@ def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
 
 
 @method
-@of_op(Sub, takes_numbers=True, in_place=True)
+@quick(Sub, 2, numbers=True, in_place=True)
 def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     if type(alpha) is int and alpha == 1:
         return apply_inplace(Sub, self, other)
@@ -411,13 +411,13 @@ def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
 
 
 @method
-@of_op(Div, takes_numbers=True, in_place=True)
+@quick(Div, 2, numbers=True, in_place=True)
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return apply_inplace(division(rounding_mode), self, other)
 
 
 @method
-@of_op(Pow, takes_numbers=True, in_place=True)
+@quick(Pow, 2, numbers=True, in_place=True)
 def pow_(self: Tensor, exponent: Any) -> Tensor:
     return apply_inplace(Pow, self, exponent)
 

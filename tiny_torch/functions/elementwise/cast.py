@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.apply import apply, quick
 from tiny_torch.base import devices
 from tiny_torch.base.devices import array_module, device
 from tiny_torch.base.dtypes import type_name
@@ -53,6 +53,7 @@ def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bo
 
 
 @function_and_method
+@quick(Clone)
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with the same strides (if they are dense); gradients pass through.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply, apply_inplace, of_op
+from tiny_torch.autograd.apply import apply, apply_inplace, quick
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
 from tiny_torch.functions.public import FUNCTIONS, METHODS
@@ -22,7 +22,7 @@ TWO_NUMBERS = {"mul", "floor_divide"}  # of two numbers they answer a tensor, to
 
 
 def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
-    @of_op(op)
+    @quick(op)
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
         return apply(op, input) if out is None else write_out(op, name, out, input)
@@ -33,7 +33,7 @@ def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
 def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., Tensor]:
     check = check_operand if numbers else check_tensor
 
-    @of_op(op, takes_numbers=numbers)
+    @quick(op, 2, numbers)
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
         if not isinstance(input, Tensor):
@@ -68,15 +68,15 @@ def inplace(op: type[Op], tensors_of: str = "") -> Callable[..., Tensor]:
     """The method; of the name `tensors_of`, if its other operand may not be a number."""
     written = forgetful(op)
 
-    @of_op(written, in_place=True)
+    @quick(written, in_place=True)
     def unary(self: Tensor) -> Tensor:
         return apply_inplace(written, self)
 
-    @of_op(written, takes_numbers=True, in_place=True)
+    @quick(written, 2, numbers=True, in_place=True)
     def binary(self: Tensor, other: Any) -> Tensor:
         return apply_inplace(written, self, other)
 
-    @of_op(written, in_place=True)
+    @quick(written, 2, in_place=True)
     def binary_of_tensors(self: Tensor, other: Any) -> Tensor:
         check_tensor(tensors_of, "other", 1, other)
         return apply_inplace(written, self, other)

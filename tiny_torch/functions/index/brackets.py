@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
+from tiny_torch.autograd.apply import apply, apply_inplace, apply_view, quick
 from tiny_torch.base.arguments import check_bool, wrong_kind
 from tiny_torch.base.devices import array_module, to_device
 from tiny_torch.base.dtypes import check_range
@@ -189,6 +189,7 @@ basic_index = _core.basic_index
 
 
 @method("__getitem__")
+@quick(basic_index, 2)
 def getitem(self: Tensor, index: Any) -> Tensor:
     """x[index]: a view for ints, slices, None and Ellipsis; a copy for index tensors and masks.
 
@@ -200,9 +201,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     (tensor([4, 5]), tensor([4, 5]), tensor([[2, 0],
             [5, 3]]))
     """
-    view = basic_index(self, index)
-    if view is not None:
-        return view
     if type(index) is Tensor and is_positions(index.array, self.array) and self.array.ndim:
         return apply(Index, self, index.array)
     steps, indices = read(self.array, index)

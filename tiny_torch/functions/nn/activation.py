@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.apply import apply, apply_inplace, quick
 from tiny_torch.base.arguments import as_number, check_bool
 from tiny_torch.base.dtypes import finfo
 from tiny_torch.functions.common import check_tensor, require_float, rounded_once
 from tiny_torch.functions.elementwise.arithmetic import relu as torch_relu
 from tiny_torch.functions.nn import rectifiers
 from tiny_torch.functions.nn.rectifiers import leaky_relu_
+from tiny_torch.ops.elementwise.unary import Relu
 from tiny_torch.ops.nn.activation import (
     Elu,
     Gelu,
@@ -30,6 +31,7 @@ from tiny_torch.ops.nn.activation import (
 from tiny_torch.tensor import Tensor
 
 
+@quick(Relu)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0) for each element of a tensor of any shape and number dtype.
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply, apply_view
+from tiny_torch.autograd.apply import apply, apply_view, quick
 from tiny_torch.base.arguments import as_ints, wrong_kind
 from tiny_torch.functions.memory import view_as_dtype
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
@@ -36,6 +36,7 @@ from tiny_torch.tensor import Tensor
 
 
 @method
+@quick(View, sizes=True)
 def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same memory in another shape, of which one size may be -1; or as another dtype.
 

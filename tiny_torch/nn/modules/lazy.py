@@ -54,9 +54,8 @@ class UninitializedTensorMixin:
     array: Any
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        made = parameter._make(
-            torch.empty(0, device=device, dtype=dtype), cls.cls_to_become, requires_grad
-        )
+        memory = torch.empty(0, device=device, dtype=dtype)
+        made = parameter._make_subclass(cls.cls_to_become, memory, requires_grad)
         made.array = _NoArray(made.array, cls.__name__)
         made.__class__ = cls
         return made
@@ -114,7 +113,7 @@ class UninitializedTensorMixin:
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return type(self), (self.requires_grad,)
 
-    def __repr__(self) -> str:
+    def __repr__(self, **contents: Any) -> str:
         return f"<{type(self).__name__}>"
 
 
@@ -127,7 +126,7 @@ for _name in ("half", "float", "double", "bfloat16", "cpu"):
     )
 
 
-class UninitializedParameter(UninitializedTensorMixin, parameter.Parameter):
+class UninitializedParameter(UninitializedTensorMixin, parameter.Parameter):  # type: ignore[misc]
     """A Parameter whose shape is not known yet.
 
     Source: PyTorch, torch.nn.parameter.UninitializedParameter.
@@ -145,7 +144,7 @@ class UninitializedParameter(UninitializedTensorMixin, parameter.Parameter):
     cls_to_become = parameter.Parameter
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet.
 
     Source: PyTorch, torch.nn.parameter.UninitializedBuffer.

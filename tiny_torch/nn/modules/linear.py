@@ -7,7 +7,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import tiny_torch as torch
-from tiny_torch.autograd.apply import apply
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply_unasked
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.parameter import Parameter
@@ -90,9 +91,10 @@ class Linear(Module):
         """(*, in_features) -> (*, out_features)."""
         weight, bias = self.weight, self.bias
         try:
-            return apply(matmul.Linear, input, weight, bias)
+            return apply_unasked(matmul.Linear, input, weight, bias)
         except (AttributeError, IndexError, RuntimeError, TypeError):
-            if isinstance(input, Tensor) and weight.ndim == 2 and (bias is None or bias.ndim == 1):
+            plain = isinstance(input, Tensor) and not _core.is_asked(input, weight, bias)
+            if plain and weight.ndim == 2 and (bias is None or bias.ndim == 1):
                 raise
             return torch.nn.functional.linear(input, weight, bias)  # or it says what is wrong
 
