@@ -17,9 +17,9 @@ from typing import Any
 
 from tiny_torch.compat import refused
 
-STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
+STANDINS = Path(__file__).with_name("standins")  # jit, compiler and their kin
 ROOMS = {
-    "": "cuda distributions export func",
+    "": "cuda distributed distributions export func",
     "autograd": "functional profiler profiler_util",
     "cuda": "amp",
     "nn": "attention common_types parallel",
@@ -33,7 +33,10 @@ HOMES = {
     "backends": "compat.backends",
     "cpu": "compat.cpu",
     "datasets": "vision.datasets",  # torchvision's
+    "distributed.distributed_c10d": "distributed",
+    "futures": "distributed.work",
     "linalg": "functions.torch_linalg",
+    "metrics": "utils.metrics",
     "models": "vision.models",
     "multiprocessing": "utils.multiprocessing",
     "onnx": "export.onnx",

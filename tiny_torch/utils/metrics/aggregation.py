@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, as_tensor
 from tiny_torch.nn import functional as F
+from tiny_torch.utils.metrics.metric import Metric, as_labels, as_scores, as_tensor
 
 
 class Mean(Metric):

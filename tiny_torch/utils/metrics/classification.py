@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, as_tensor, check_at_least
+from tiny_torch.utils.metrics.metric import Metric, as_labels, as_scores, as_tensor, check_at_least
 
 AVERAGES = ("micro", "macro", "weighted", None, "none")
 
