@@ -34,6 +34,7 @@ HOMES = {
     "cpu": "compat.cpu",
     "datasets": "vision.datasets",  # torchvision's
     "distributed.distributed_c10d": "distributed",
+    "distributed.elastic.multiprocessing.errors": "distributed.record",
     "futures": "distributed.work",
     "linalg": "functions.torch_linalg",
     "metrics": "utils.metrics",
@@ -196,6 +197,11 @@ class Alias(Loader):
         self.spec = module.__spec__
         vars(module).setdefault("__path__", [])  # names of PATHS may be below it
         return module
+
+    def get_code(self, fullname: str) -> Any:
+        """The other's code, for `python -m tiny_torch run -m torch.distributed.run`."""
+        spec = importlib.util.find_spec(self.name)
+        return getattr(spec.loader, "get_code", lambda name: None)(self.name) if spec else None
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # which the import of an alias has just replaced

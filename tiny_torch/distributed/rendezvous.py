@@ -7,16 +7,20 @@ https://docs.pytorch.org/docs/stable/distributed.html#initialization
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
+import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlparse
 
-from tiny_torch.distributed.stores import FileStore, Store
+from tiny_torch.distributed.stores import FileStore, PrefixStore, Store
 from tiny_torch.distributed.tcp_store import TCPStore
 
 Found = tuple[Store, int, int]
+PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 handlers: dict[str, Callable[..., Iterator[Found]]] = {}
 
 
@@ -91,8 +95,19 @@ def by_environment(
     host, port = read("MASTER_ADDR"), int(read("MASTER_PORT"))
     # The launcher holds the store itself, at that port, through all restarts.
     is_master = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+    end_with_launcher()
     store: Store = TCPStore(host, port, world_size, is_master, timeout, False, multi_tenant=True)
-    yield store, rank, world_size
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    yield PrefixStore(f"attempt {attempt}", store), rank, world_size
+
+
+def end_with_launcher() -> None:
+    """Lets Linux end this process when the launcher that started it ends, however that does."""
+    launcher = os.environ.get("TINY_TORCH_LAUNCHER")
+    if launcher is None or os.getppid() != int(launcher):  # a child of a rank, or no rank
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 for _scheme, _handler in (("file", by_file), ("tcp", by_tcp), ("env", by_environment)):
