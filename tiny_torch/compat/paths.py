@@ -22,6 +22,9 @@ ROOMS = {
     "": "cuda distributed distributions export func",
     "autograd": "functional profiler profiler_util",
     "cuda": "amp",
+    "distributed": "algorithms distributed_c10d",
+    "distributed.algorithms": "ddp_comm_hooks",
+    "distributed.algorithms.ddp_comm_hooks": "default_hooks",
     "nn": "attention common_types parallel",
     "nn.utils": "parametrizations parametrize prune",
     "optim": "lr_scheduler swa_utils",
@@ -33,7 +36,6 @@ HOMES = {
     "backends": "compat.backends",
     "cpu": "compat.cpu",
     "datasets": "vision.datasets",  # torchvision's
-    "distributed.distributed_c10d": "distributed",
     "distributed.elastic.multiprocessing.errors": "distributed.record",
     "futures": "distributed.work",
     "linalg": "functions.torch_linalg",

@@ -238,7 +238,8 @@ class Launcher:
 
         The others are ended then.
         """
-        running, failed = self.count, []
+        failed: list[Worker] = []
+        running = self.count
         while running and not failed:
             with contextlib.suppress(queue.Empty):
                 worker = self.ended.get(timeout=0.2)  # a signal is met in between
