@@ -1,6 +1,7 @@
 """DistributedDataParallel, SyncBatchNorm, DistributedSampler: n ranks do what one process would."""
 
 import hashlib
+import importlib
 
 import gloo
 import pytest
@@ -242,3 +243,28 @@ def test_samplers_know_their_rank():
         return list(sampler)
 
     assert values(run, 3) == [[0, 3, 6], [1, 4, 0], [2, 5, 1]]
+
+
+def flowing(lib, rank, n):
+    functional = importlib.import_module(f"{lib.__name__}.distributed.nn.functional")
+    found = []
+    for name, extra in (("all_reduce", ()), ("all_gather", ()), ("broadcast", (1,))):
+        x = lib.tensor([1.0 + rank, 2.0], requires_grad=True)
+        y = getattr(functional, name)(x, *extra)
+        y = lib.stack(list(y)) if isinstance(y, tuple) else y
+        (y * (rank + 1) * lib.arange(1.0, 1.0 + y.numel()).view(y.shape)).sum().backward()
+        found.append((y.tolist(), x.grad.tolist()))
+    return found
+
+
+def test_gradients_flow_through_collectives():
+    first, second = values(lambda rank, n: flowing(torch, rank, n), 2)
+    assert first[0] == second[0] == ([3.0, 4.0], [3.0, 6.0])
+    assert first[1] == ([[1.0, 2.0], [2.0, 2.0]], [3.0, 6.0]) and second[1][1] == [9.0, 12.0]
+    assert first[2] == ([2.0, 2.0], [0.0, 0.0]) and second[2] == ([2.0, 2.0], [3.0, 6.0])
+
+
+@pytest.mark.torch
+def test_gradients_of_collectives_are_pytorchs():
+    ours = values(lambda rank, n: flowing(torch, rank, n), 2)
+    assert ours == gloo.answers("test_parallel:flowing", 2)

@@ -22,7 +22,8 @@ ROOMS = {
     "": "cuda distributed distributions export func",
     "autograd": "functional profiler profiler_util",
     "cuda": "amp",
-    "distributed": "algorithms distributed_c10d",
+    "distributed": "algorithms distributed_c10d nn",
+    "distributed.nn": "functional",
     "distributed.algorithms": "ddp_comm_hooks",
     "distributed.algorithms.ddp_comm_hooks": "default_hooks",
     "nn": "attention common_types parallel",
@@ -109,6 +110,7 @@ PATHS = [
     ("cpu.amp.grad_scaler", "cpu.amp", "GradScaler"),
     ("cuda.amp.autocast_mode", "cuda.amp", "autocast custom_bwd custom_fwd"),
     ("cuda.amp.grad_scaler", "cuda.amp", "GradScaler"),
+    ("distributed.constants", "distributed.world", "default_pg_timeout"),
     (
         "functional",
         "",

@@ -28,7 +28,7 @@ REASONS = {
     "distributed.checkpoint distributed.checkpoint.state_dict distributed.device_mesh "
     "distributed.elastic distributed.elastic.multiprocessing distributed.fsdp "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.fsdp.wrap distributed.nn distributed.nn.functional distributed.optim "
+    "distributed.fsdp.wrap distributed.optim "
     "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",

@@ -28,6 +28,8 @@ class ReduceOp(enum.IntEnum):
     PREMUL_SUM = 8
 
 
+setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010 -- PyTorch's name of the enumeration's type
+
 INTO: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     ReduceOp.SUM: lambda a, b: a.add_(b),
     ReduceOp.AVG: lambda a, b: a.add_(b),

@@ -55,6 +55,7 @@ class Backend(str):
     """The name of a backend, in lower case."""
 
     UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI = "undefined", "gloo", "nccl", "xccl", "ucc", "mpi"
+    default_device_backend_map = {"cpu": "gloo", "cuda": "gloo"}  # noqa: RUF012 -- by copies
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]  # noqa: RUF012
 
     def __new__(cls, name: str) -> Backend:
