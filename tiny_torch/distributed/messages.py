@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.collectives import Staged, check_tensor, is_outside, told
 from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.process_group import ProcessGroup
+from tiny_torch.distributed.staging import Staged, check_tensor, is_outside, told
 from tiny_torch.distributed.work import Work
 from tiny_torch.distributed.world import get_group_rank, group_of
 

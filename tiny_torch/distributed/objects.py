@@ -10,9 +10,10 @@ import pickle
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.collectives import all_gather, broadcast, gather, is_outside, scatter
-from tiny_torch.distributed.collectives import root_of as place_of
+from tiny_torch.distributed.collectives import all_gather, broadcast, gather, scatter
 from tiny_torch.distributed.messages import recv, send
+from tiny_torch.distributed.staging import is_outside
+from tiny_torch.distributed.staging import root_of as place_of
 from tiny_torch.distributed.world import group_of
 
 Tensor = torch.Tensor

@@ -20,7 +20,7 @@ from tiny_torch.distributed.stores import FileStore, PrefixStore, Store
 from tiny_torch.distributed.tcp_store import TCPStore
 
 Found = tuple[Store, int, int]
-PR_SET_PDEATHSIG = 1  # of linux/prctl.h
+PR_SET_PDEATHSIG = 1  # of prctl
 handlers: dict[str, Callable[..., Iterator[Found]]] = {}
 
 
