@@ -27,6 +27,7 @@ from tiny_torch.distributed.stores import (
 )
 
 COUNT = struct.Struct("!I")
+GRACE = 5  # seconds that an answer may take beside the timeout
 LONGEST = 1 << 30  # of a message; a stranger's first bytes may say anything
 
 
@@ -213,9 +214,11 @@ class TCPStore(Store):
         limit = int(as_seconds(self._timeout if timeout is None else timeout) * 1000)
         with self.turn:
             try:
+                self.connection.settimeout(limit / 1000 + GRACE)  # a master that is stopped
                 send_parts(self.connection, [what.encode(), str(limit).encode(), *arguments])
                 kind, *told = receive_parts(self.connection)
             except OSError as error:
+                self.connection.close()  # an answer that comes later is not the next one's
                 raise DistNetworkError(
                     f"TCPStore({self.host}:{self.port}) does not answer {what}: {error}"
                 ) from None
