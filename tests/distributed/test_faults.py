@@ -45,7 +45,7 @@ def fail():
 @pytest.mark.parametrize("victim", [0, 1, 3])
 def test_killed(victim):
     before = time.monotonic()
-    found = outcomes(all_but(victim, die), 4, timeout=LIMIT, seconds=ENOUGH)
+    found = outcomes(all_but(victim, die), 4, seconds=ENOUGH)
     assert found[victim] == ("died", -signal.SIGKILL)
     for rank, (kind, text) in enumerate(found):
         if rank != victim:
@@ -55,7 +55,7 @@ def test_killed(victim):
 
 
 def test_raising():
-    found = outcomes(all_but(2, fail), 3, timeout=LIMIT, seconds=ENOUGH)
+    found = outcomes(all_but(2, fail), 3, seconds=ENOUGH)
     assert found[2][0] == "KeyError"
     for kind, text in found[:2]:
         assert kind == "DistBackendError" and "rank 2 closed its connection" in text
@@ -113,7 +113,7 @@ def one_more(r, n):
     ],
 )
 def test_another_call_than_the_rest(run, words):
-    found = outcomes(run, 3, timeout=LIMIT, seconds=ENOUGH)
+    found = outcomes(run, 3, seconds=ENOUGH)
     said = " ".join(text for _, text in found)
     assert all(kind == "DistBackendError" for kind, _ in found), found
     assert all(word in said for word in words), said
