@@ -64,7 +64,7 @@ ASKED = (
 )  # fmt: skip
 # Namespaces of which nothing is here.
 LACKING = (
-    "ao.quantization", "autograd.forward_ad", "export", "fft", "futures", "library", "masked",
+    "ao.quantization", "autograd.forward_ad", "export", "fft", "library", "masked",
     "monitor", "nested", "nn.quantized",
     "nn.utils.stateless", "package", "signal.windows", "sparse",
     "utils.cpp_extension",

@@ -59,7 +59,7 @@ from tiny_torch.tensor import Tensor
 newaxis = None
 
 if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when it is asked for
-    from tiny_torch import cuda, distributions, export, func
+    from tiny_torch import cuda, distributed, distributions, export, func
     from tiny_torch.amp import GradScaler
     from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from tiny_torch.compat import backends, cpu
@@ -67,7 +67,6 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
         _dynamo,
         _inductor,
         compiler,
-        distributed,
         fx,
         hub,
         jit,
@@ -75,6 +74,7 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
     )
     from tiny_torch.compat.standins.compiler import compile
     from tiny_torch.cuda import accelerator
+    from tiny_torch.distributed import work as futures
     from tiny_torch.exchange import safetensors, serialization
     from tiny_torch.exchange.serialization import load, save
     from tiny_torch.export import onnx
@@ -83,7 +83,7 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
     from tiny_torch.functions import torch_special as special
     from tiny_torch.functions._published import *
     from tiny_torch.tools import profiler
-    from tiny_torch.utils import testing
+    from tiny_torch.utils import metrics, testing
     from tiny_torch.vision import datasets, models, transforms
 
 

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
-import tiny_torch as torch
 from tiny_torch.metrics import (
     AUROC,
     F1,
@@ -16,6 +14,8 @@ from tiny_torch.metrics import (
     Precision,
     Recall,
 )
+
+import tiny_torch as torch
 
 CLASSES = 5
 

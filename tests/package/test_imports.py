@@ -12,8 +12,8 @@ import tiny_torch
 
 # What is written against the whole package, as users write: `import tiny_torch` comes first there.
 USERS = (
-    *("__main__", "distributions", "exchange", "export", "func", "homework", "hub", "jit"),
-    *("metrics", "nn", "optim", "tools", "types", "utils", "vision"),
+    *("__main__", "distributed", "distributions", "exchange", "export", "func", "homework", "hub"),
+    *("jit", "nn", "optim", "tools", "types", "utils", "vision"),
 )
 USING = (
     *("tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"),

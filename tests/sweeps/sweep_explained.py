@@ -114,12 +114,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "ours has one",
     ),
     (
-        r"torch\.distributed\.is_available",
-        "",
-        r"^\[False\], not \[True\]$",
-        "this package is built without process groups, as PyTorch may be, too",
-    ),
-    (
         r"torch\.func\.(jacfwd|hessian|linearize)",
         r"float32 broadcast$",
         "^nothing raised, PyTorch: RuntimeError.unsupported operation: more than one element",

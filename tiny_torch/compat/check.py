@@ -23,7 +23,7 @@ import numpy as np
 
 import tiny_torch
 from tiny_torch.compat import absent, torchvision
-from tiny_torch.compat.run import NOT_COVERED, exists
+from tiny_torch.compat.run import NOT_COVERED, spec_of
 from tiny_torch.compat.scopes import (
     ELSEWHERE,
     Meaning,
@@ -426,7 +426,7 @@ def member(owner: Any, name: str) -> tuple[Any] | None:
     """(value,) of an attribute or a submodule; None without."""
     if isinstance(owner, ModuleType) and not hasattr(owner, name):
         path = f"{owner.__name__}.{name}"
-        return (importlib.import_module(path),) if exists(path) else None
+        return (importlib.import_module(path),) if spec_of(path) is not None else None
     return (getattr(owner, name),) if hasattr(owner, name) else None
 
 

@@ -17,11 +17,15 @@ from typing import Any
 
 from tiny_torch.compat import refused
 
-STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
+STANDINS = Path(__file__).with_name("standins")  # jit, compiler and their kin
 ROOMS = {
-    "": "cuda distributions export func",
+    "": "cuda distributed distributions export func",
     "autograd": "anomaly_mode functional profiler profiler_util",
     "cuda": "amp",
+    "distributed": "algorithms distributed_c10d nn",
+    "distributed.nn": "functional",
+    "distributed.algorithms": "ddp_comm_hooks",
+    "distributed.algorithms.ddp_comm_hooks": "default_hooks",
     "nn": "attention common_types parallel",
     "nn.modules": "utils",
     "nn.utils": "clip_grad parametrizations parametrize prune",
@@ -34,7 +38,10 @@ HOMES = {
     "backends": "compat.backends",
     "cpu": "compat.cpu",
     "datasets": "vision.datasets",  # torchvision's
+    "distributed.elastic.multiprocessing.errors": "distributed.record",
+    "futures": "distributed.work",
     "linalg": "functions.torch_linalg",
+    "metrics": "utils.metrics",
     "models": "vision.models",
     "multiprocessing": "utils.multiprocessing",
     "nn.modules.channelshuffle": "nn.modules.spatial",
@@ -113,6 +120,7 @@ PATHS = [
     ("cpu.amp.grad_scaler", "cpu.amp", "GradScaler"),
     ("cuda.amp.autocast_mode", "cuda.amp", "autocast custom_bwd custom_fwd"),
     ("cuda.amp.grad_scaler", "cuda.amp", "GradScaler"),
+    ("distributed.constants", "distributed.world", "default_pg_timeout"),
     (
         "functional",
         "",
@@ -217,6 +225,11 @@ class Alias(Loader):
         self.spec = module.__spec__
         vars(module).setdefault("__path__", [])  # names of PATHS may be below it
         return module
+
+    def get_code(self, fullname: str) -> Any:
+        """The other's code, for `python -m tiny_torch run -m torch.distributed.run`."""
+        spec = importlib.util.find_spec(self.name)
+        return getattr(spec.loader, "get_code", lambda name: None)(self.name) if spec else None
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # which the import of an alias has just replaced

@@ -71,16 +71,15 @@ REASONS = {
     "ao.quantization.quantize_fx ao.quantization.observer ao.quantization.qconfig "
     "ao.quantization.quantize quantization": "it has no quantised tensors",
     "distributed._composable distributed._shard distributed._shard.sharded_tensor "
-    "distributed._tensor distributed.algorithms distributed.algorithms._checkpoint "
-    "distributed.algorithms._checkpoint.checkpoint_wrapper distributed.algorithms.ddp_comm_hooks "
-    "distributed.algorithms.ddp_comm_hooks.default_hooks distributed.algorithms.join "
+    "distributed._tensor distributed.algorithms._checkpoint "
+    "distributed.algorithms._checkpoint.checkpoint_wrapper distributed.algorithms.join "
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
     "distributed.checkpoint distributed.checkpoint.state_dict distributed.device_mesh "
-    "distributed.distributed_c10d distributed.elastic distributed.fsdp "
+    "distributed.elastic distributed.elastic.multiprocessing distributed.fsdp "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.fsdp.wrap distributed.nn distributed.nn.functional distributed.optim "
+    "distributed.fsdp.wrap distributed.optim "
     "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
-    "distributed.utils futures": "it trains in one process",
+    "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
     "utils.flop_counter": "torch.profiler.profile(with_flops=True) counts",

@@ -68,7 +68,8 @@ class _Finder(MetaPathFinder):
             ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
         else:
             return None
-        if not exists(ours):
+        found = spec_of(ours)
+        if found is None:
             if is_probe(sys._getframe(1)):
                 return None
             namespace, _, name = ours.rpartition(".")
@@ -76,7 +77,8 @@ class _Finder(MetaPathFinder):
             owner = sys.modules.get(namespace)
             text = absent.message(owner, paths.public_name(namespace), name, place)
             raise ModuleNotFoundError(text, name=fullname)
-        return ModuleSpec(fullname, paths.Alias(ours), is_package=True)
+        is_package = found.submodule_search_locations is not None  # runpy runs no others
+        return ModuleSpec(fullname, paths.Alias(ours), is_package=is_package)
 
     def find_distributions(self, context: Any = None) -> Any:
         if context is None or context.name in (None, "torch"):
@@ -90,11 +92,11 @@ def is_probe(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_globals.get("__name__") == "importlib.util"
 
 
-def exists(module: str) -> bool:
+def spec_of(module: str) -> ModuleSpec | None:
     try:
-        return importlib.util.find_spec(module) is not None
+        return importlib.util.find_spec(module)
     except ModuleNotFoundError:  # its package does not exist
-        return False
+        return None
 
 
 class _InChild:

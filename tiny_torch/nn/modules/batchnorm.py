@@ -166,9 +166,9 @@ class BatchNorm3d(BatchNorm):
 
 
 class SyncBatchNorm(BatchNorm):
-    """Batch norm of (N, C, *) with the statistics of all processes: here there is one.
+    """Batch norm of (N, C, *) with the statistics of all ranks of a group, or of this process.
 
-    Raises ValueError for less than 2 dims, NotImplementedError for a `process_group`.
+    Raises ValueError for less than 2 dims.
     Source: PyTorch, torch.nn.SyncBatchNorm.
 
     >>> import tiny_torch as torch
@@ -189,8 +189,6 @@ class SyncBatchNorm(BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        if process_group is not None:
-            raise NotImplementedError("SyncBatchNorm: process_group is not supported")
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
@@ -199,6 +197,23 @@ class SyncBatchNorm(BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        """In training by the statistics of all ranks' batches, where there is a group."""
+        ranks = torch.distributed
+        in_group = self.training and ranks.is_initialized()
+        if not in_group or ranks.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                factor = 1.0 / float(self.num_batches_tracked)
+        return torch.nn.parallel.synced_batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, factor, self.eps,
+            self.process_group,
+        )  # fmt: skip
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

@@ -13,8 +13,8 @@ class DistributedSampler(Sampler[int]):
 
     All ranks get equally many: the permutation is continued from its start, or cut (`drop_last`).
     `set_epoch` changes the order, which otherwise is the same in each epoch.
-    Raises ValueError if `num_replicas` or `rank` is left out, as there are no process groups here,
-    and for a rank that is out of range.
+    What is left out of `num_replicas` and `rank` is the process group's. Raises ValueError where
+    there is none, and for a rank that is out of range.
     Source: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
 
     >>> from tiny_torch.utils.data import DistributedSampler
@@ -31,8 +31,10 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        if num_replicas is None or rank is None:
-            raise ValueError("Default process group has not been initialized")
+        if num_replicas is None:
+            num_replicas = torch.distributed.get_world_size()
+        if rank is None:
+            rank = torch.distributed.get_rank()
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

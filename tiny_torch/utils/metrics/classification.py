@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, check_at_least, tensor_on_cpu
+from tiny_torch.utils.metrics.metric import (
+    Metric,
+    as_labels,
+    as_scores,
+    check_at_least,
+    tensor_on_cpu,
+)
 
 AVERAGES = ("micro", "macro", "weighted", None, "none")
 

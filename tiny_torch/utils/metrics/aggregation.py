@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, tensor_on_cpu
 from tiny_torch.nn import functional as F
+from tiny_torch.utils.metrics.metric import Metric, as_labels, as_scores, tensor_on_cpu
 
 
 class Mean(Metric):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tiny_torch as torch
-from tiny_torch.metrics.metric import Metric, as_labels, as_scores, check_at_least
+from tiny_torch.utils.metrics.metric import Metric, as_labels, as_scores, check_at_least
 
 
 class AUROC(Metric):

@@ -1,0 +1,101 @@
+"""`torch.distributed`: several processes that work on the same thing, and send each other tensors.
+
+From the bottom: stores (stores.py, tcp_store.py) by which processes find each other
+(rendezvous.py); sockets between each two of them (links.py) or MPI (mpi.py); the algorithms
+(rings.py: ring, tree); groups that run them in order (process_group.py); and what scripts call:
+world.py, collectives.py, messages.py, objects.py. `run.py` starts processes.
+https://docs.pytorch.org/docs/stable/distributed.html
+"""
+
+from tiny_torch.compat.refused import refusing, refusing_class
+from tiny_torch.distributed.collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    gather,
+    monitored_barrier,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+)
+from tiny_torch.distributed.errors import (
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    QueueEmptyError,
+)
+from tiny_torch.distributed.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from tiny_torch.distributed.mpi import is_mpi_available
+from tiny_torch.distributed.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from tiny_torch.distributed.process_group import ProcessGroup
+from tiny_torch.distributed.reduce_op import ReduceOp
+from tiny_torch.distributed.rendezvous import register_rendezvous_handler, rendezvous
+from tiny_torch.distributed.stores import FileStore, HashStore, PrefixStore, Store
+from tiny_torch.distributed.tcp_store import TCPStore
+from tiny_torch.distributed.work import Work
+from tiny_torch.distributed.world import (
+    Backend,
+    GroupMember,
+    _get_default_group,
+    _rank_not_in_group,
+    default_pg_timeout,
+    destroy_process_group,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_pg_count,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    is_available,
+    is_backend_available,
+    is_gloo_available,
+    is_initialized,
+    is_nccl_available,
+    is_torchelastic_launched,
+    is_ucc_available,
+    is_xccl_available,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+    split_group,
+)
+
+reduce_op = ReduceOp
+WHY = "its processes meet by collectives and DistributedDataParallel"
+init_device_mesh = refusing("torch.distributed.init_device_mesh", WHY)
+DeviceMesh = refusing_class("torch.distributed.DeviceMesh", WHY)
+
+__all__ = [
+    "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
+    "FileStore", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup",
+    "QueueEmptyError",
+    "ReduceOp", "Store", "TCPStore", "Work", "all_gather", "all_gather_into_tensor",
+    "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
+    "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",
+    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank",
+    "get_group_rank", "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
+    "get_world_size", "group", "init_device_mesh", "init_process_group", "irecv", "is_available",
+    "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
+    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
+    "isend", "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
+    "recv", "recv_object_list", "reduce", "reduce_op", "reduce_scatter", "reduce_scatter_tensor",
+    "register_rendezvous_handler", "rendezvous", "scatter", "scatter_object_list", "send",
+    "send_object_list", "split_group",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""`torch.distributed.algorithms`: what DistributedDataParallel can do beside the plain average."""

@@ -1,0 +1,1 @@
+"""Communication hooks of DistributedDataParallel: default_hooks.py."""

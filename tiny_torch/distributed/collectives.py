@@ -1,0 +1,474 @@
+"""Collectives of tensors: all ranks of a group call the same one, with tensors of the same shape.
+
+Tensors of the CPU that are contiguous are sent from where they are and received into their place;
+others by way of a contiguous copy. All dtypes. What a call is, such as `broadcast(0) int64 [2]`,
+travels with it: where ranks do not call the same, all of them raise and say who does what.
+https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.distributed import rings
+from tiny_torch.distributed.process_group import ProcessGroup
+from tiny_torch.distributed.reduce_op import ReduceOp, check_op, combine_of, conclude
+from tiny_torch.distributed.staging import (
+    Staged,
+    check_dtypes,
+    check_shapes,
+    check_tensor,
+    check_tensors,
+    is_outside,
+    root_of,
+    stage,
+    told,
+    writer,
+)
+from tiny_torch.distributed.work import Work
+from tiny_torch.distributed.world import group_of
+
+Tensor = torch.Tensor
+
+
+# -------------------------------------------------------------------------------------- broadcasts
+
+
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Gives all ranks the tensor of `src`, in place.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast
+    """
+    check_tensor(tensor, "tensor")
+    group = group_of(group)
+    root = root_of("broadcast", group, src, group_src, None)
+    staged = Staged(tensor, read=True)
+    return group.run(
+        f"broadcast({root}) {told(tensor)}",
+        lambda call: rings.broadcast(group.links, staged.row, root, call),
+        [tensor],
+        async_op,
+        staged.written if group.rank() != root else None,
+    )
+
+
+def all_reduce(
+    tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Gives all ranks the sum, or what `op` says, of their tensors, in place.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
+    """
+    check_tensor(tensor, "tensor")
+    if is_outside(group, "all_reduce"):
+        return None
+    group = group_of(group)
+    op = check_op(op, tensor.dtype)
+    staged = Staged(tensor)
+
+    def step(call: Any) -> None:
+        rings.all_reduce(group.links, staged.row, combine_of(op), call)
+        conclude(op, staged.row, group.size())
+
+    text = f"all_reduce({op.name}) {told(tensor)}"
+    return group.run(text, step, [tensor], async_op, staged.written)
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Gives `dst` the sum, or what `op` says, of all tensors, in place; others keep theirs.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce
+    """
+    check_tensor(tensor, "tensor")
+    group = group_of(group)
+    root = root_of("reduce", group, dst, group_dst, None)
+    op = check_op(op, tensor.dtype)
+    staged = Staged(tensor)
+
+    def step(call: Any) -> None:
+        rings.reduce(group.links, staged.row, root, combine_of(op), call)
+        if group.rank() == root:
+            conclude(op, staged.row, group.size())
+
+    after = staged.written if group.rank() == root else None
+    text = f"reduce({op.name}, {root}) {told(tensor)}"
+    return group.run(text, step, [tensor], async_op, after)
+
+
+# ---------------------------------------------------------------------------------- gather, scatter
+
+
+def all_gather(
+    tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Gives all ranks the tensors of all, into the list.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather
+    """
+    check_tensors(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+    check_dtypes(*tensor_list, tensor)
+    if is_outside(group, "all_gather"):
+        return None
+    group = group_of(group)
+    if len(tensor_list) != group.size():
+        raise RuntimeError(
+            "ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
+            f"{group.size()}, got {len(tensor_list)})"
+        )
+    check_shapes("allgather", tensor_list, tensor)
+    return gather_all("all_gather", group, tensor_list, tensor, async_op, list(tensor_list))
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Gives all ranks the tensors of all, one after the other along the first dim.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather_into_tensor
+    """
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    if is_outside(group, "all_gather_into_tensor"):
+        return None
+    group = group_of(group)
+    if output_tensor.dtype != input_tensor.dtype:
+        raise RuntimeError(
+            "ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected "
+            f"{input_tensor.dtype}, got {output_tensor.dtype})"
+        )
+    parts = torch.tensor_split(output_tensor.detach(), group.size())
+    if input_tensor.numel() * group.size() != output_tensor.numel():
+        parts = torch.chunk(output_tensor.detach(), group.size())
+    check_shapes("allgather", parts, input_tensor)
+    return gather_all(
+        "all_gather_into_tensor", group, parts, input_tensor, async_op, [output_tensor]
+    )
+
+
+def gather_all(
+    name: str,
+    group: ProcessGroup,
+    outputs: Sequence[Tensor],
+    tensor: Tensor,
+    async_op: bool,
+    result: list[Tensor],
+) -> Work | None:
+    ours, staged = Staged(tensor), stage(outputs, read=False)
+    rows = [one.row for one in staged]
+
+    def step(call: Any) -> None:
+        rows[group.rank()].copy_(ours.row)
+        rings.ring_all_gather(group.links, rows, call)
+
+    return group.run(f"{name} {told(tensor)}", step, result, async_op, writer(staged))
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Gives `dst` (0 if left out) the tensors of all, into its list.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.gather
+    """
+    check_tensor(tensor, "tensor")
+    outputs = [] if gather_list is None else check_tensors(gather_list, "gather_list")
+    if is_outside(group, "gather"):
+        return None
+    group = group_of(group)
+    root = root_of("gather", group, dst, group_dst, 0)
+    if group.rank() == root:
+        if gather_list is None:
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        check_dtypes(*outputs, tensor)
+        if len(outputs) != group.size():
+            raise RuntimeError(
+                f"ProcessGroupGloo::gather: Incorrect output list size {len(outputs)}. Output list "
+                f"size should be {group.size()}, same as size of the process group."
+            )
+        check_shapes("gather", outputs, tensor)
+    elif outputs:
+        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    ours, staged = Staged(tensor), stage(outputs, read=False)
+    rows = [one.row for one in staged]
+    return group.run(
+        f"gather({root}) {told(tensor)}",
+        lambda call: rings.gather(group.links, ours.row, rows, root, call),
+        list(outputs),
+        async_op,
+        writer(staged),
+    )
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Gives each rank its tensor of the list of `src` (0 if left out).
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.scatter
+    """
+    check_tensor(tensor, "tensor")
+    inputs = [] if scatter_list is None else check_tensors(scatter_list, "scatter_list")
+    if is_outside(group, "scatter"):
+        return None
+    check_dtypes(tensor, *inputs)
+    group = group_of(group)
+    root = root_of("scatter", group, src, group_src, 0)
+    if group.rank() == root:
+        if scatter_list is None:
+            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+        if len(inputs) != group.size():
+            raise RuntimeError(
+                f"ProcessGroupGloo::scatter: Incorrect input list size {len(inputs)}. Input list "
+                f"size should be {group.size()}, same as size of the process group."
+            )
+        check_shapes("scatter", inputs, tensor)
+    elif inputs:
+        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    ours, rows = Staged(tensor, read=False), [one.row for one in stage(inputs)]
+    return group.run(
+        f"scatter({root}) {told(tensor)}",
+        lambda call: rings.scatter(group.links, ours.row, rows, root, call),
+        [tensor],
+        async_op,
+        ours.written,
+    )
+
+
+# ------------------------------------------------------------------------------- reduce and scatter
+
+
+def reduce_scatter(
+    output: Tensor,
+    input_list: Sequence[Tensor],
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Gives rank r the sum, or what `op` says, of the r-th tensors of all lists.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce_scatter
+    """
+    check_tensor(output, "output")
+    check_tensors(input_list, "input_list")
+    check_dtypes(output, *input_list)
+    if is_outside(group, "reduce_scatter"):
+        return None
+    group = group_of(group)
+    if len(input_list) != group.size():
+        raise RuntimeError("invalid input tensor list size, must be world size")
+    check_shapes("reduce_scatter", input_list, output)
+    return scatter_reduced("reduce_scatter", group, output, input_list, op, async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor,
+    input: Tensor,
+    op: ReduceOp = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Gives rank r the sum, or what `op` says, of the r-th pieces of all inputs, cut along dim 0.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce_scatter_tensor
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    if is_outside(group, "reduce_scatter_tensor"):
+        return None
+    group = group_of(group)
+    if output.dtype != input.dtype:
+        raise RuntimeError(
+            "Check failed: outputTensors[i].dtype() == inputTensors[i].dtype() "
+            f"({output.dtype} vs. {input.dtype}). "
+        )
+    rows = [len(tensor) if tensor.ndim else 1 for tensor in (output, input)]
+    if rows[0] * group.size() != rows[1] or output.shape[1:] != input.shape[1:]:
+        raise RuntimeError(
+            "Check failed: outputShape[0] * worldSize == inputShape[0] "
+            f"({rows[0] * group.size()} vs. {rows[1]}). "
+        )
+    parts = torch.tensor_split(input.detach(), group.size()) if input.ndim else [input]
+    return scatter_reduced("reduce_scatter_tensor", group, output, parts, op, async_op)
+
+
+def scatter_reduced(
+    name: str,
+    group: ProcessGroup,
+    output: Tensor,
+    parts: Sequence[Tensor],
+    op: ReduceOp,
+    async_op: bool,
+) -> Work | None:
+    op = check_op(op, output.dtype)
+    ours = Staged(output, read=False)
+    like = torch.contiguous_format
+    rows = [rings.flat(p.detach().clone(memory_format=like).cpu()) for p in parts]  # are used up
+
+    def step(call: Any) -> None:
+        rings.ring_reduce_scatter(group.links, rows, combine_of(op), call)
+        conclude(op, rows[group.rank()], group.size())
+        ours.row.copy_(rows[group.rank()])
+
+    text = f"{name}({op.name}) {told(output)}"
+    return group.run(text, step, [output], async_op, ours.written)
+
+
+# --------------------------------------------------------------------------------------- all to all
+
+
+def all_to_all(
+    output_tensor_list: Sequence[Tensor],
+    input_tensor_list: Sequence[Tensor],
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Gives rank r the r-th tensors of all input lists.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_to_all
+    """
+    check_tensors(output_tensor_list, "output_tensor_list")
+    check_tensors(input_tensor_list, "input_tensor_list")
+    check_dtypes(*output_tensor_list, *input_tensor_list)
+    if is_outside(group, "all_to_all"):
+        return None
+    group = group_of(group)
+    for kind, tensors in (("input", input_tensor_list), ("output", output_tensor_list)):
+        if len(tensors) != group.size():
+            raise RuntimeError(
+                f"ProcessGroupGloo::alltoall: {kind} tensor list size {len(tensors)} does not "
+                f"match world size {group.size()}"
+            )
+    return exchange_all("all_to_all", group, output_tensor_list, input_tensor_list, async_op)
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Cuts `input` along dim 0 into a piece for each rank; the pieces for this one become `output`.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_to_all_single
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    check_dtypes(output, input)
+    if is_outside(group, "all_to_all_single"):
+        return None
+    group = group_of(group)
+    outputs = pieces(output.detach(), output_split_sizes, group.size())
+    inputs = pieces(input.detach(), input_split_sizes, group.size())
+    return exchange_all("all_to_all_single", group, outputs, inputs, async_op, [output])
+
+
+def pieces(tensor: Tensor, sizes: Sequence[int] | None, ranks: int) -> Sequence[Tensor]:
+    rows = len(tensor) if tensor.ndim else 1
+    if not sizes:
+        if rows % ranks:
+            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+        return torch.tensor_split(tensor, ranks) if tensor.ndim else [tensor]
+    if len(sizes) != ranks:
+        raise RuntimeError("Number of tensor splits not equal to group size")
+    if sum(sizes) != rows:
+        raise RuntimeError("Split sizes doesn't match total dim 0 size")
+    return torch.split(tensor, list(sizes))
+
+
+def exchange_all(
+    name: str,
+    group: ProcessGroup,
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    async_op: bool,
+    result: list[Tensor] | None = None,
+) -> Work | None:
+    rank = group.rank()
+    if outputs[rank].numel() != inputs[rank].numel():
+        raise RuntimeError(
+            f"{name}: rank {rank} sends itself {inputs[rank].numel()} elements and expects "
+            f"{outputs[rank].numel()}"
+        )
+    staged, rows = stage(outputs, read=False), [one.row for one in stage(inputs)]
+    targets = [one.row for one in staged]
+    return group.run(
+        f"{name} {str(inputs[0].dtype).removeprefix('torch.')}",
+        lambda call: rings.all_to_all(group.links, targets, rows, call),
+        list(outputs) if result is None else result,
+        async_op,
+        writer(staged),
+    )
+
+
+# ----------------------------------------------------------------------------------------- barriers
+
+
+def barrier(
+    group: Any = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Waits until all ranks of the group have come here.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
+    """
+    if is_outside(group, "barrier"):
+        return None
+    group = group_of(group)
+    seconds = timeout.total_seconds() if timeout is not None else None
+    return group.run(
+        "barrier",
+        lambda call: rings.barrier(group.links, call),
+        [],
+        async_op,
+        seconds=seconds,
+    )
+
+
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """A barrier whose error at rank 0 names the first rank that did not come in time, or all.
+
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier
+    """
+    if is_outside(group, "monitored_barrier"):
+        return
+    group = group_of(group)
+    seconds = timeout.total_seconds() if timeout is not None else None
+    group.run(
+        "monitored_barrier",
+        lambda call: rings.monitored_barrier(group.links, wait_all_ranks, call),
+        [],
+        seconds=seconds,
+    )

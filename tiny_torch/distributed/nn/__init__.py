@@ -1,0 +1,1 @@
+"""`torch.distributed.nn`: collectives through which gradients flow: functional.py."""

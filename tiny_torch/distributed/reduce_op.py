@@ -1,0 +1,78 @@
+"""`ReduceOp`: how collectives combine, and what each does to two rows."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.distributed.rings import Flat
+
+
+class ReduceOp(enum.IntEnum):
+    """How collectives combine what the ranks have.
+
+    SUM, PRODUCT, MIN, MAX of all dtypes; AVG of floating ones; BAND, BOR, BXOR of others.
+    https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.ReduceOp
+    """
+
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
+    PREMUL_SUM = 8
+
+
+setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010 -- PyTorch's name of the enumeration's type
+
+INTO: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    ReduceOp.SUM: lambda a, b: a.add_(b),
+    ReduceOp.AVG: lambda a, b: a.add_(b),
+    ReduceOp.PRODUCT: lambda a, b: a.mul_(b),
+    ReduceOp.MIN: lambda a, b: torch.minimum(a, b, out=a),
+    ReduceOp.MAX: lambda a, b: torch.maximum(a, b, out=a),
+    ReduceOp.BAND: lambda a, b: a.bitwise_and_(b),
+    ReduceOp.BOR: lambda a, b: a.bitwise_or_(b),
+    ReduceOp.BXOR: lambda a, b: a.bitwise_xor_(b),
+}
+SCALAR_TYPES = {
+    torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short",
+    torch.int32: "Int", torch.int64: "Long",
+}  # fmt: skip
+
+
+def check_op(op: Any, dtype: torch.dtype) -> ReduceOp:
+    """The op; TypeError for what is none, RuntimeError for a dtype that it does not combine."""
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"op must be a torch.distributed.ReduceOp, got {op!r}")
+    if op not in INTO:
+        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with Gloo")
+    if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR) and dtype.is_floating_point:
+        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+    if op is ReduceOp.AVG and not dtype.is_floating_point:
+        raise RuntimeError(
+            "result type Float can't be cast to the desired output type "
+            f"{SCALAR_TYPES.get(dtype, dtype)}"
+        )
+    return op
+
+
+def combine_of(op: ReduceOp) -> Callable[[Flat, Flat], None]:
+    """What rings.py does with two rows."""
+    into = INTO[op]
+
+    def combine(total: Flat, row: Flat) -> None:
+        into(total.elements, row.elements)
+
+    return combine
+
+
+def conclude(op: ReduceOp, total: Flat, ranks: int) -> None:
+    """Makes the average of a sum, if that was asked for."""
+    if op is ReduceOp.AVG:
+        total.elements.div_(ranks)
