@@ -280,12 +280,26 @@ of(
     "s.data",
     "e.data",
 )
+KIND = "Kind = type('Kind', (torch.Tensor,), {})\n"
 of(
     "Tensor.data_ptr",
     "x.data_ptr() == x.view_as(x).data_ptr()",
     "x[1].data_ptr() - x.data_ptr()",
     "x.clone().data_ptr() == x.data_ptr()",
     "e.data_ptr()",
+)
+of(
+    "Tensor.as_subclass",
+    *[f"{KIND}type({x}.as_subclass(Kind)).__name__" for x in ("x", "s", "e", "f", "x[1:, 0]")],
+    *[f"{KIND}{x}.as_subclass(Kind) * 2" for x in ("x", "s", "e", "x[1:, 0]")],
+    f"{KIND}type(x.as_subclass(Kind) + x).__name__",
+    f"{KIND}x.as_subclass(Kind).add_(1)\nx",
+    f"{KIND}a = f.as_subclass(Kind)\na.is_leaf, a.requires_grad",
+    f"{KIND}(f.as_subclass(Kind) * 3).sum().backward()\nf.grad",
+    "x.as_subclass(torch.Tensor)",
+    "x.as_subclass(3)",
+    "x.as_subclass(int)",
+    "x.as_subclass()",
 )
 of("Tensor.T", "m.T", "v.T", "s.T", "x.T")
 of("Tensor.H Tensor.mH", "m.LAST", "v.LAST", "s.LAST", "x.LAST", "e.LAST")
