@@ -195,14 +195,14 @@ def ask(function: Any, args: tuple, kwargs: dict) -> Any:
         args, kwargs = with_defaults(function, args, kwargs)
     given = (args, kwargs) if kwargs or in_python else (args,)
     try:
-        return handled(kind.public, overloaded, given, in_python)
+        return answer_of_handlers(kind.public, overloaded, given, in_python)
     except TypeError:
         if kind.operator:
             return NotImplemented
         raise
 
 
-def handled(public: Any, overloaded: list, given: tuple, in_python: bool = True) -> Any:
+def answer_of_handlers(public: Any, overloaded: list, given: tuple, in_python: bool = True) -> Any:
     """The first answer of a mode or an argument: `given` is (args,) or (args, kwargs)."""
     types = tuple(map(type, overloaded))
     *outer, mode = _core.function_modes() or (None,)

@@ -22,10 +22,10 @@ from tiny_torch.distributed.staging import (
     check_shapes,
     check_tensor,
     check_tensors,
+    describe,
     is_outside,
     root_of,
     stage,
-    told,
     writer,
 )
 from tiny_torch.distributed.work import Work
@@ -53,7 +53,7 @@ def broadcast(
     root = root_of("broadcast", group, src, group_src, None)
     staged = Staged(tensor, read=True)
     return group.run(
-        f"broadcast({root}) {told(tensor)}",
+        f"broadcast({root}) {describe(tensor)}",
         lambda call: rings.broadcast(group.links, staged.row, root, call),
         [tensor],
         async_op,
@@ -79,7 +79,7 @@ def all_reduce(
         rings.all_reduce(group.links, staged.row, combine_of(op), call)
         conclude(op, staged.row, group.size())
 
-    text = f"all_reduce({op.name}) {told(tensor)}"
+    text = f"all_reduce({op.name}) {describe(tensor)}"
     return group.run(text, step, [tensor], async_op, staged.written)
 
 
@@ -107,7 +107,7 @@ def reduce(
             conclude(op, staged.row, group.size())
 
     after = staged.written if group.rank() == root else None
-    text = f"reduce({op.name}, {root}) {told(tensor)}"
+    text = f"reduce({op.name}, {root}) {describe(tensor)}"
     return group.run(text, step, [tensor], async_op, after)
 
 
@@ -177,7 +177,7 @@ def gather_all(
         rows[group.rank()].copy_(ours.row)
         rings.ring_all_gather(group.links, rows, call)
 
-    return group.run(f"{name} {told(tensor)}", step, result, async_op, writer(staged))
+    return group.run(f"{name} {describe(tensor)}", step, result, async_op, writer(staged))
 
 
 def gather(
@@ -213,7 +213,7 @@ def gather(
     ours, staged = Staged(tensor), stage(outputs, read=False)
     rows = [one.row for one in staged]
     return group.run(
-        f"gather({root}) {told(tensor)}",
+        f"gather({root}) {describe(tensor)}",
         lambda call: rings.gather(group.links, ours.row, rows, root, call),
         list(outputs),
         async_op,
@@ -253,7 +253,7 @@ def scatter(
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     ours, rows = Staged(tensor, read=False), [one.row for one in stage(inputs)]
     return group.run(
-        f"scatter({root}) {told(tensor)}",
+        f"scatter({root}) {describe(tensor)}",
         lambda call: rings.scatter(group.links, ours.row, rows, root, call),
         [tensor],
         async_op,
@@ -336,7 +336,7 @@ def scatter_reduced(
         conclude(op, rows[group.rank()], group.size())
         ours.row.copy_(rows[group.rank()])
 
-    text = f"{name}({op.name}) {told(output)}"
+    text = f"{name}({op.name}) {describe(output)}"
     return group.run(text, step, [output], async_op, ours.written)
 
 

@@ -45,18 +45,18 @@ class Call:
     def header(self, size: int) -> bytes:
         return HEADER.pack(self.number, size, self.packed)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.end - time.monotonic()
 
-    def failed(self, why: str) -> DistBackendError:
+    def failure(self, why: str) -> DistBackendError:
         return DistBackendError(f"{self.text}, collective {self.number} of the group: {why}")
 
-    def closed(self, peer: int) -> DistBackendError:
-        return self.failed(f"rank {self.ranks[peer]} closed its connection: it ended or failed")
+    def disconnection(self, peer: int) -> DistBackendError:
+        return self.failure(f"rank {self.ranks[peer]} closed its connection: it ended or failed")
 
     def late(self, peers: Iterable[int]) -> DistBackendError:
         who = ", ".join(str(self.ranks[peer]) for peer in sorted(set(peers)))
-        return self.failed(f"waited {self.seconds:g} s for rank {who}")
+        return self.failure(f"waited {self.seconds:g} s for rank {who}")
 
     def differs(self, peer: int, header: bytes, size: int) -> DistBackendError:
         number, their_size, packed = HEADER.unpack(header)
@@ -64,7 +64,7 @@ class Call:
         who = f"rank {self.ranks[peer]} is in {text}, collective {number}"
         if (number, text) == (self.number, self.text):
             who = f"rank {self.ranks[peer]} sends {their_size} bytes, {size} were expected"
-        return self.failed(who)
+        return self.failure(who)
 
 
 class Links:
@@ -102,7 +102,7 @@ class Links:
         for file in asked:
             poll.register(file, events_of(file, sending, receiving))
         while sending or receiving:
-            ready = poll.poll(max(call.left(), 0) * 1000)
+            ready = poll.poll(max(call.seconds_left(), 0) * 1000)
             if not ready:
                 raise call.late(s[0] for s in (*sending.values(), *receiving.values()))
             for file, events in ready:
@@ -149,7 +149,7 @@ def send_some(state: list[Any], call: Call) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        raise call.closed(peer) from None
+        raise call.disconnection(peer) from None
     of_header = min(sent, len(header))
     state[2], state[3] = header[of_header:], view[sent - of_header :]
     return not (state[2] or state[3])
@@ -165,7 +165,7 @@ def receive_some(state: list[Any], call: Call) -> bool:
     except OSError:
         got = 0
     if not got and (header or view):
-        raise call.closed(peer)
+        raise call.disconnection(peer)
     of_header = min(got, len(header))
     state[3], state[4] = header[of_header:], view[got - of_header :]
     if not state[3] and header and whole != call.header(size):

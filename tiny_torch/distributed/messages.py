@@ -11,7 +11,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.process_group import ProcessGroup
-from tiny_torch.distributed.staging import Staged, check_tensor, is_outside, told
+from tiny_torch.distributed.staging import Staged, check_tensor, describe, is_outside
 from tiny_torch.distributed.work import Work
 from tiny_torch.distributed.world import get_group_rank, group_of
 
@@ -45,7 +45,7 @@ def begin(
         raise DistBackendError(f"{name}: the group has failed before: {group.broken}")
     staged = Staged(tensor, read=sending)
     whom = "any rank" if peer is None else f"rank {group.ranks[peer]}"
-    text = f"{name} {'to' if sending else 'from'} {whom}, tag {tag}, {told(tensor)}"
+    text = f"{name} {'to' if sending else 'from'} {whom}, tag {tag}, {describe(tensor)}"
     after = None if sending else staged.written
     seconds = group.timeout.total_seconds()
     work = Work(text, seconds, [tensor], after, group.post.cancel)

@@ -68,7 +68,7 @@ class MPILinks:
 
     def wait(self, requests: list[Any], peers: list[int], call: Call) -> None:
         while not self.mpi.Request.Testall(requests):
-            if call.left() < 0:
+            if call.seconds_left() < 0:
                 missing = [p for p, r in zip(peers, requests, strict=True) if not r.Test()]
                 raise call.late(missing or peers)
 

@@ -36,7 +36,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     sizes = gathered_sizes(data, group)
     longest = max(sizes)
     rows = [torch.empty(longest, dtype=torch.uint8) for _ in sizes]
-    all_gather(rows, padded(data, longest), group)
+    all_gather(rows, pad_to(data, longest), group)
     for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
         object_list[i] = unpack(row, size)
 
@@ -47,7 +47,7 @@ def gathered_sizes(data: Tensor, group: Any) -> list[int]:
     return [int(size) for size in sizes]
 
 
-def padded(data: Tensor, size: int) -> Tensor:
+def pad_to(data: Tensor, size: int) -> Tensor:
     row = torch.zeros(size, dtype=torch.uint8)
     row[: data.numel()] = data
     return row
@@ -74,7 +74,7 @@ def gather_object(
     sizes = gathered_sizes(data, group)
     longest = max(sizes)
     rows = [torch.empty(longest, dtype=torch.uint8) for _ in sizes] if at_root else None
-    gather(padded(data, longest), rows, group=group, group_dst=root)
+    gather(pad_to(data, longest), rows, group=group, group_dst=root)
     if rows is not None and object_gather_list is not None:
         for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
             object_gather_list[i] = unpack(row, size)
@@ -137,7 +137,7 @@ def scatter_object_list(
         packed = [pack(thing) for thing in scatter_object_input_list]
         longest = max((data.numel() for data in packed), default=0)
         sizes = [torch.tensor([longest, data.numel()]) for data in packed]
-        packed = [padded(data, longest) for data in packed]
+        packed = [pad_to(data, longest) for data in packed]
     scatter(size, sizes, group=group, group_src=root)
     longest, own = size.tolist()
     row = torch.empty(longest, dtype=torch.uint8)

@@ -142,7 +142,7 @@ class ProcessGroup:
         except DistBackendError as error:
             raise self.give_up(call, error) from None
         except BaseException as error:  # it stopped in the middle: others must not wait
-            self.give_up(call, call.failed(repr(error)))
+            self.give_up(call, call.failure(repr(error)))
             raise
 
     def give_up(self, call: Call, error: DistBackendError) -> DistBackendError:
@@ -152,7 +152,7 @@ class ProcessGroup:
 
         def ask() -> None:
             with contextlib.suppress(Exception):
-                if call.left() <= 0:
+                if call.seconds_left() <= 0:
                     answer.append(self.who_is_silent(call))
                 first = f"{reason}{''.join(answer)}"
                 answer.append(self.store.compare_set("failed", "", first).decode())

@@ -46,7 +46,7 @@ def mistake(url: str, what: str) -> ValueError:
     return ValueError(f"Error initializing torch.distributed using {scheme}:// rendezvous: {what}")
 
 
-def told(url: str, rank: int, world_size: int) -> tuple[int, int]:
+def rank_and_size(url: str, rank: int, world_size: int) -> tuple[int, int]:
     """Rank and number of processes: the arguments, or what the address says behind its "?"."""
     query = dict(parse_qsl(urlparse(url).query))
     rank = int(query.get("rank", rank)) if rank == -1 else rank
@@ -62,7 +62,7 @@ def by_file(url: str, *, rank: int, world_size: int, **_: Any) -> Iterator[Found
     path = urlparse(url).path
     if not path:
         raise mistake(url, "path missing")
-    rank, world_size = told(url, rank, world_size)
+    rank, world_size = rank_and_size(url, rank, world_size)
     yield FileStore(path, world_size), rank, world_size
 
 
@@ -72,7 +72,7 @@ def by_tcp(
     address = urlparse(url)
     if address.port is None:
         raise mistake(url, "port number missing")
-    rank, world_size = told(url, rank, world_size)
+    rank, world_size = rank_and_size(url, rank, world_size)
     host = address.hostname or "localhost"
     store = TCPStore(host, address.port, world_size, rank == 0, timeout, multi_tenant=True)
     yield store, rank, world_size

@@ -219,7 +219,7 @@ def monitored_barrier(links: Any, wait_all_ranks: bool, call: Call) -> None:
                 break
     if late:
         ranks = f"Rank {late[0]}" if not wait_all_ranks else f"Ranks {', '.join(map(str, late))}"
-        raise call.failed(
+        raise call.failure(
             f"[Rank 0]: {ranks} failed to pass monitoredBarrier in {call.seconds * 1000:.0f} ms"
         )
     links.exchange([(rank, nothing) for rank in range(1, links.size)], [], call)

@@ -125,5 +125,5 @@ def writer(staged: Sequence[Staged]) -> Callable[[], None]:
     return after
 
 
-def told(tensor: Tensor) -> str:
+def describe(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

@@ -304,40 +304,40 @@ class PrefixStore(Store):
     def set_timeout(self, timeout: timedelta) -> None:
         self._store.set_timeout(timeout)
 
-    def named(self, key: str) -> str:
+    def full_key(self, key: str) -> str:
         return f"{self.prefix}/{as_key(key)}"
 
     def change(self, key: str, new: Callable[[bytes | None], bytes | None]) -> Any:
-        return self._store.change(self.named(key), new)
+        return self._store.change(self.full_key(key), new)
 
     def set(self, key: str, value: str | bytes) -> None:
-        self._store.set(self.named(key), value)
+        self._store.set(self.full_key(key), value)
 
     def get(self, key: str) -> bytes:
-        return self._store.get(self.named(key))
+        return self._store.get(self.full_key(key))
 
     def add(self, key: str, amount: int) -> int:
-        return self._store.add(self.named(key), amount)
+        return self._store.add(self.full_key(key), amount)
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        return self._store.compare_set(self.named(key), expected_value, desired_value)
+        return self._store.compare_set(self.full_key(key), expected_value, desired_value)
 
     def append(self, key: str, value: str | bytes) -> None:
-        self._store.append(self.named(key), value)
+        self._store.append(self.full_key(key), value)
 
     def delete_key(self, key: str) -> bool:
-        return self._store.delete_key(self.named(key))
+        return self._store.delete_key(self.full_key(key))
 
     def check(self, keys: Sequence[str]) -> bool:
         return self._store.check(
-            keys if isinstance(keys, str) else [self.named(key) for key in keys]
+            keys if isinstance(keys, str) else [self.full_key(key) for key in keys]
         )
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        self._store.wait([self.named(key) for key in keys], timeout)
+        self._store.wait([self.full_key(key) for key in keys], timeout)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        return self._store.multi_get([self.named(key) for key in keys])
+        return self._store.multi_get([self.full_key(key) for key in keys])
 
     def num_keys(self) -> int:
         return self._store.num_keys()

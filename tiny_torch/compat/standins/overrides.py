@@ -52,7 +52,7 @@ def handle_torch_function(
     ('double', tensor([2.]))
     """
     asked = overrides.in_order(relevant_args, with_tensors=True)
-    return overrides.handled(public_api, asked, (args, kwargs))
+    return overrides.answer_of_handlers(public_api, asked, (args, kwargs))
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:

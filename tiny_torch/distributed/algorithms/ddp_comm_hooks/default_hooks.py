@@ -46,12 +46,12 @@ def bf16_compress_hook(process_group: Any, bucket: Any) -> torch.futures.Future[
 
 
 def wrapper(hook: Hook, dtype: torch.dtype) -> Hook:
-    def compressed(state: Any, bucket: Any) -> torch.futures.Future[torch.Tensor]:
+    def compress(state: Any, bucket: Any) -> torch.futures.Future[torch.Tensor]:
         before = bucket.buffer().clone()
         bucket.set_buffer(before.to(dtype).to(before.dtype))
         return hook(state, bucket)
 
-    return compressed
+    return compress
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
