@@ -1,5 +1,7 @@
 // What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too. And what a
 // tensor is asked in every other line: its shape, dtype, number of dims and device.
+#include <functional>
+
 #include "autograd/overrides.h"
 
 namespace tt::py {
@@ -71,12 +73,17 @@ PyObject* get_device(PyObject* self, void*) {
   return name ? Py_XNewRef(PyDict_GetItemWithError(devices, name)) : nullptr;
 }
 
-// dim_of(x), numel_of(x): None where the array is none of ours.
+PyObject* as_python(int64_t number) { return PyLong_FromLongLong(number); }
+PyObject* as_python(bool truth) { return PyBool_FromLong(truth); }
+int64_t element_size(const NDArray& x) { return itemsize(x.dtype()); }
+bool is_floating_point(const NDArray& x) { return is_floating(x.dtype()); }
+
+// dim_of(x), numel_of(x), ...: None where the array is none of ours.
 template <auto own>
-PyObject* number_of(PyObject*, PyObject* x) {
+PyObject* answer_of(PyObject*, PyObject* x) {
   PyObject* const array = is_tensor(x) ? array_in(x) : Py_None;
   if (!array) return nullptr;
-  return is_array(array) ? PyLong_FromLongLong((array_of(array).*own)()) : Py_NewRef(Py_None);
+  return is_array(array) ? as_python(std::invoke(own, array_of(array))) : Py_NewRef(Py_None);
 }
 // length_of(x, dim): None where there is no such dim.
 PyObject* length_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -89,10 +96,14 @@ PyObject* length_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (overflow || dim < -shape.size() || dim >= shape.size()) return Py_NewRef(Py_None);
   return PyLong_FromLongLong(shape[dim < 0 ? dim + shape.size() : dim]);
 }
-PyMethodDef functions[] = {{"dim_of", number_of<&NDArray::ndim>, METH_O, nullptr},
-                           {"numel_of", number_of<&NDArray::numel>, METH_O, nullptr},
-                           fast<length_of>("length_of"),
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"dim_of", answer_of<&NDArray::ndim>, METH_O, nullptr},
+    {"numel_of", answer_of<&NDArray::numel>, METH_O, nullptr},
+    {"element_size_of", answer_of<element_size>, METH_O, nullptr},
+    {"is_contiguous_of", answer_of<&NDArray::is_contiguous>, METH_O, nullptr},
+    {"is_floating_point_of", answer_of<is_floating_point>, METH_O, nullptr},
+    fast<length_of>("length_of"),
+    {nullptr, nullptr, 0, nullptr}};
 
 char dtype_name[] = "dtype", ndim_name[] = "ndim";
 

@@ -42,6 +42,9 @@ QUICK: dict[str, tuple] = {
     **dict.fromkeys(("Tensor.dim", "Tensor.ndimension"), (_core.dim_of, 1, 2)),
     **dict.fromkeys(("Tensor.numel", "Tensor.nelement"), (_core.numel_of, 1, 2)),
     "Tensor.size": (_core.length_of, 2, 2),
+    "Tensor.element_size": (_core.element_size_of, 1, 2),
+    "Tensor.is_contiguous": (_core.is_contiguous_of, 1, 2),
+    "Tensor.is_floating_point": (_core.is_floating_point_of, 1, 2),
     "Tensor.detach": (_core.detached, 1, 2),
     "Tensor.item": (_core.item_of, 1, 2),
 }
