@@ -53,7 +53,7 @@ KINDS = (
 # whose formulas are PyTorch's (test_lr_scheduler.py).
 DIVIDES = (
     "init.xavier_uniform_", "init.xavier_normal_", "init.dirac_", "normalization.__init__",
-    "batch_norm.group_norm", "init.trunc_normal_", "unpool.norms_of_windows",
+    "batch_norm.group_norm", "init.trunc_normal_", "pool.norms_of_windows",
     "adaptive.__init__", "multihead.multi_head_attention_forward", "_schedules",
     "sequential.even",
 )  # fmt: skip
