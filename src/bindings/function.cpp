@@ -172,8 +172,11 @@ bool is_answered(const Function& self, PyObject* const* args, size_t count, PyOb
 // What `quick` answers, in the place of the function; null without an error where that has to.
 PyObject* answer_of_quick(const Function& self, PyObject* const* args, Py_ssize_t given) {
   if (self.quick_takes == kSizes && given > 1 && is_tensor(args[0])) {
-    for (Py_ssize_t i = 1; i < given; ++i)
-      if (!PyLong_CheckExact(args[i])) return nullptr;
+    for (Py_ssize_t i = 1; i < given; ++i) {
+      int overflow = 0;
+      if (PyLong_CheckExact(args[i])) PyLong_AsLongLongAndOverflow(args[i], &overflow);
+      if (!PyLong_CheckExact(args[i]) || overflow) return nullptr;
+    }
     const Owned sizes(PyTuple_New(given - 1));
     for (Py_ssize_t i = 1; sizes && i < given; ++i)
       PyTuple_SET_ITEM(sizes.get(), i - 1, Py_NewRef(args[i]));
