@@ -17,6 +17,7 @@ from tiny_torch import _core
 from tiny_torch.autograd import no_grad
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.functions.foreach import in_one_call, scale_in_one_call
+from tiny_torch.functions.torch_linalg import vector_norm
 from tiny_torch.tensor import Tensor, wrap
 
 __all__ = [
@@ -58,7 +59,7 @@ def _total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return torch.tensor(0.0)
-    total = torch.linalg.vector_norm(_norms(tensors, norm_type, foreach), norm_type)
+    total = vector_norm(_norms(tensors, norm_type, foreach), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from "
@@ -84,7 +85,7 @@ def _norms(tensors: list[Any], norm_type: float, foreach: bool | None) -> Tensor
     ):
         return wrap(_core.foreach_norm(arrays, norm_type))
     first = tensors[0].device
-    return torch.stack([torch.linalg.vector_norm(t, norm_type).to(first) for t in tensors])
+    return torch.stack([vector_norm(t, norm_type).to(first) for t in tensors])
 
 
 @no_grad()
