@@ -91,17 +91,21 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distribution in a larger batch: a view of the parameters."""
+        batch_shape = Size(batch_shape)
+        return self._finish_expand(self._begin_expand(batch_shape, _instance), batch_shape)
+
+    def _begin_expand(self, batch_shape: Size, _instance: Any) -> Any:
+        """An instance with the parameters of the class that names them."""
         cls: Any = next((c for c in type(self).__mro__ if "_parameters" in c.__dict__), None)
         if cls is None:
             raise NotImplementedError
         new = self._get_checked_instance(cls, _instance)
-        batch_shape = Size(batch_shape)
         for name in cls._parameters:
             if name in self.__dict__:
                 value = self.__dict__[name]
                 own_shape = value.shape[len(self._batch_shape) :]
                 setattr(new, name, value.expand(batch_shape + own_shape))
-        return self._finish_expand(new, batch_shape)
+        return new
 
     def _finish_expand(self, new: Any, batch_shape: Any) -> Any:
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)

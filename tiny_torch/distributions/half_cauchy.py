@@ -22,12 +22,10 @@ class HalfCauchy(Folded):
     tensor(0.5000)
     """
 
+    _parameters = ()
+
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(HalfCauchy, _instance)
-        return super().expand(batch_shape, _instance=new)
 
     @property
     def mean(self) -> Tensor:

@@ -20,12 +20,10 @@ class HalfNormal(Folded):
     tensor(0.7979)
     """
 
+    _parameters = ()
+
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(HalfNormal, _instance)
-        return super().expand(batch_shape, _instance=new)
 
     @property
     def mean(self) -> Tensor:

@@ -29,6 +29,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: Any = {}
+    _parameters: tuple[str, ...] = ()  # beside those of the base
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class TransformedDistribution(Distribution):
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(TransformedDistribution, _instance)
+        new = self._begin_expand(Size(batch_shape), _instance)
         shape = Size(batch_shape) + self.event_shape
         for t in reversed(self.transforms):
             shape = t.inverse_shape(shape)
