@@ -278,10 +278,10 @@ constexpr MatmulTable make_half_table() {
 #if defined(__AMX_BF16__) || defined(TT_TILES_EMULATED)
   table.product[static_cast<int>(DType::BFloat16)] = half_product<ByTiles>;
 #elif defined(__AVX512BF16__)
-  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByVectors<Pair> >;
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByVectors<Pair>>;
 #else
-  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByVectors<Widened<BFloat16> > >;
-  table.product[static_cast<int>(DType::Float16)] = half_product<ByVectors<Widened<Half> > >;
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<ByVectors<Widened<BFloat16>>>;
+  table.product[static_cast<int>(DType::Float16)] = half_product<ByVectors<Widened<Half>>>;
 #endif
   return table;
 }
