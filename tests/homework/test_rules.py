@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -164,3 +167,18 @@ def test_the_compiler_sees_the_include_too(text):
     command = ["g++", "-std=c++17", "-E", "-x", "c++", "-"]
     done = subprocess.run(command, input=text.encode(), capture_output=True)
     assert b"bits/stl_vector.h" in done.stdout
+
+
+def test_threads_may_read_solutions_at_the_same_time():
+    def breach(depth):
+        return breach(depth - 1) if depth else rules.first_breach("x = [1, [2, [3]]]\n" * 200, ())
+
+    def switch(phase, info):  # a collection while a tree is built: another thread goes on
+        time.sleep(0)
+
+    gc.callbacks.append(switch)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert set(pool.map(breach, [*range(0, 32, 4)] * 20)) == {""}
+    finally:
+        gc.callbacks.remove(switch)
