@@ -1,4 +1,5 @@
-"""Convolutions of halves: sums in float32, rounded once; bfloat16 by pairs where there are any."""
+"""Convolutions of halves: sums in float32, rounded once; bfloat16 by pairs or tiles where there are
+any."""
 
 import pytest
 from helpers import same_bits
@@ -20,6 +21,11 @@ CASES = [  # x, w, stride, padding, dilation, groups
     ((3, 1, 12, 12), (1, 1, 3, 3), 1, 0, 1, 1),
     ((2, 9, 40), (11, 9, 5), 2, 3, 1, 1),
     ((3, 7, 5, 6, 7), (10, 7, 2, 3, 3), 1, 1, 1, 1),
+    ((3, 10, 5, 6, 7), (17, 10, 2, 3, 3), (1, 2, 1), 1, (2, 1, 1), 1),
+    ((2, 40, 13, 35), (50, 40, 3, 2), (3, 1), (2, 0), 1, 1),
+    ((1, 8, 90, 100), (9, 8, 3, 3), 1, 1, 1, 1),
+    ((1, 33, 3), (16, 33, 3), 1, 1, 1, 1),
+    ((40, 8, 2, 2), (8, 8, 2, 2), 2, 1, 1, 1),
 ]
 
 
@@ -80,6 +86,26 @@ def test_padding_stays_zero_next_to_a_weight_that_is_not_finite(dtype, value):
     w[0, 2, 0, 0] = float(value)
     result, expected = (F.conv2d(a, b, padding=1) for a, b in ((x, w), (x.float(), w.float())))
     assert result.float().nan_to_num(7.0, 9.0).tolist() == expected.nan_to_num(7.0, 9.0).tolist()
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e-39, -1e-39])
+def test_a_special_value_is_seen_by_its_neighbours_alone(value):
+    """At the end of a row and of an image: those that follow it in memory do not see it."""
+    x, w = draw((2, 16, 5, 6), torch.bfloat16, 0), draw((20, 16, 3, 3), torch.bfloat16, 1)
+    is_small = abs(value) < 1
+    if is_small:
+        x.zero_()
+    x[0, 15, 1, 5] = x[0, 3, 4, 5] = value
+    scale = 2.0**100 if is_small else 1.0  # of weights that show it
+    results = run(x, w * scale, None, lambda y: torch.ones_like(y), (1, 1))
+    wide = run(x.float(), w.float() * scale, None, lambda y: torch.ones_like(y), (1, 1))
+    for result, want in zip(results, wide, strict=True):
+        result, want = result.float(), want.to(torch.bfloat16).float()
+        assert (result.isfinite() == want.isfinite()).all()
+        finite = want.isfinite()
+        size = want[finite].abs().max()
+        assert size > 0
+        assert (result[finite] - want[finite]).abs().max() <= 2.0**-7 * size
 
 
 def test_a_transposed_convolution():

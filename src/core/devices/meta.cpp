@@ -45,6 +45,11 @@ void silence(ConvPairs& pairs) {
   silence(pairs.interleave);
 }
 
+void silence(ConvTiles& tiles) {
+  silence(tiles.sum);
+  silence(tiles.weight);
+}
+
 // A copy of a table without its kernels, in its place. After it stand names for all of its fields:
 // a structured binding that names too few of them does not compile.
 #define TT_SILENCE(from, ...)                               \
@@ -68,7 +73,7 @@ const Backend& meta_backend() {
     TT_SILENCE(meta.attention, a, b);
     TT_SILENCE(meta.batch_norm, a, b, c, d);
     TT_SILENCE(meta.cast, a);
-    TT_SILENCE(meta.conv, a, b, c, d, e, f, g);
+    TT_SILENCE(meta.conv, a, b, c, d, e, f, g, h);
     TT_SILENCE(meta.creation, a, b, c, d);
     TT_SILENCE(meta.cross_entropy, a, b, c, d, e, f);
     TT_SILENCE(meta.ctc, a, b, c);

@@ -88,7 +88,7 @@ void sum(const ConvSum& g) {
 namespace TT_ISA {
 // What is missing here is in weight.cpp and naive.cpp.
 extern const ConvTable conv_table = {
-    {}, {sum<float>, sum<double>}, {}, {depthwise<float>, depthwise<double>}, {}, {}, {}};
+    {}, {sum<float>, sum<double>}, {}, {depthwise<float>, depthwise<double>}, {}, {}, {}, {}};
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

@@ -12,5 +12,6 @@ extern const ConvTable conv_weight_table = {{},
                                             {},
                                             {depthwise_weight<float>, depthwise_weight<double>},
                                             {},
+                                            {},
                                             {}};
 }

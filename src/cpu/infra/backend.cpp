@@ -156,24 +156,30 @@ static const Isa kIsa = {
 
 // By tiles, which Linux grants to a process that asks.
 namespace v4amx {
+extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
-static const Isa kIsa = {
-    "v4amx", [] { return v4::kIsa.supported() && may_use_tiles(); },
-    [](Backend& backend) { fill_products(backend, v4::kIsa, matmul_half_table); },
-    v4::kIsa.conversion, v4::kIsa.box_muller};
+static const Isa kIsa = {"v4amx", [] { return v4::kIsa.supported() && may_use_tiles(); },
+                         [](Backend& backend) {
+                           fill_products(backend, v4::kIsa, matmul_half_table);
+                           own<ConvTable>.tiles = conv_tiles;
+                         },
+                         v4::kIsa.conversion, v4::kIsa.box_muller};
 }  // namespace v4amx
 
 // The same kernels on tiles in C++, for tests: never chosen by itself.
 namespace v4amx_emulated {
+extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
 static const Isa& rest() { return v3::kIsa.supported() ? v3::kIsa : v2::kIsa; }
-static const Isa kIsa = {
-    "v4amx-emulated",
-    v2::kIsa.supported,
-    [](Backend& backend) { fill_products(backend, rest(), matmul_half_table); },
-    v2::kIsa.conversion,
-    v2::kIsa.box_muller,
-    [] { return false; }};
+static const Isa kIsa = {"v4amx-emulated",
+                         v2::kIsa.supported,
+                         [](Backend& backend) {
+                           fill_products(backend, rest(), matmul_half_table);
+                           own<ConvTable>.tiles = conv_tiles;
+                         },
+                         v2::kIsa.conversion,
+                         v2::kIsa.box_muller,
+                         [] { return false; }};
 }  // namespace v4amx_emulated
 #else
 TT_ISA(base, 1)

@@ -290,13 +290,10 @@ struct ByTiles {
 
   void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int height, int width,
                 float* sums, int64_t sums_row, bool add) {
-    if (height == kHeight) {
-      width == kWidth ? multiply<2, 2>(a, b, entries, sums, sums_row, add)
-                      : multiply<2, 1>(a, b, entries, sums, sums_row, add);
-    } else {
-      width == kWidth ? multiply<1, 2>(a, b, entries, sums, sums_row, add)
-                      : multiply<1, 1>(a, b, entries, sums, sums_row, add);
-    }
+    const TileLines of_a{[=](int64_t q) { return a + q * height * kTile; }, 4 * kTile,
+                         4 * kTileSize};
+    const TileLines of_b{[=](int64_t q) { return b + q * kTile * width; }, 4 * width, 4 * kTile};
+    multiply_tiles(tiles_, of_a, of_b, entries / kTile, height, width, sums, sums_row, add);
   }
 
  private:
@@ -345,39 +342,6 @@ struct ByTiles {
         for (int r = 0; r < n; ++r) store(to + (first + r) * kTile + q, block[r]);
       }
     }
-  }
-
-  template <int Rows, int Cols>
-  void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, float* sums,
-                int64_t sums_row, bool add) {
-    constexpr int kWords = 4;  // bytes
-    const auto each_sum = [&](const auto& use) {
-      use(std::integral_constant<int, 0>(), sums);
-      if constexpr (Cols > 1) use(std::integral_constant<int, 1>(), sums + kTile);
-      if constexpr (Rows > 1) use(std::integral_constant<int, 2>(), sums + kTile * sums_row);
-      if constexpr (Rows > 1 && Cols > 1)
-        use(std::integral_constant<int, 3>(), sums + kTile * sums_row + kTile);
-    };
-    each_sum([&](auto tile, const float* from) {
-      add ? tiles_.load<tile>(from, sums_row * kWords) : tiles_.clear<tile>();
-    });
-    for (int64_t q = 0; q < entries; q += kTile) {
-      tiles_.load<4>(a, kTile * kWords);
-      tiles_.load<6>(b, Cols * kTile * kWords);
-      tiles_.add_products<0, 4, 6>();
-      if constexpr (Cols > 1) {
-        tiles_.load<7>(b + kTile, Cols * kTile * kWords);
-        tiles_.add_products<1, 4, 7>();
-      }
-      if constexpr (Rows > 1) {
-        tiles_.load<5>(a + kTileSize, kTile * kWords);
-        tiles_.add_products<2, 5, 6>();
-        if constexpr (Cols > 1) tiles_.add_products<3, 5, 7>();
-      }
-      a += Rows * kTileSize;
-      b += Cols * kTileSize;
-    }
-    each_sum([&](auto tile, float* to) { tiles_.store<tile>(to, sums_row * kWords); });
   }
 
   Tiles tiles_;

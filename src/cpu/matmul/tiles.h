@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace tt::cpu {
 namespace {
@@ -97,6 +98,63 @@ class Tiles {
 };
 
 #endif
+
+// One operand of a product of tiles: where those of a step begin, the bytes from row to row, and
+// from its first tile to the second.
+template <class At>
+struct TileLines {
+  At at;  // (step) -> const void*
+  int64_t row, second;
+};
+template <class At>
+TileLines(At, int64_t, int64_t) -> TileLines<At>;
+
+// sums (16 Rows, 16 Cols), `sums_row` apart, = or += the products of the steps. Rows and Cols:
+// 1, 2.
+template <int Rows, int Cols, class A, class B>
+void multiply_tiles(Tiles& tiles, const TileLines<A>& a, const TileLines<B>& b, int64_t steps,
+                    float* sums, int64_t sums_row, bool add) {
+  constexpr int kWord = 4;  // bytes
+  const auto each_sum = [&](const auto& use) {
+    use(std::integral_constant<int, 0>(), sums);
+    if constexpr (Cols > 1) use(std::integral_constant<int, 1>(), sums + kTile);
+    if constexpr (Rows > 1) use(std::integral_constant<int, 2>(), sums + kTile * sums_row);
+    if constexpr (Rows > 1 && Cols > 1)
+      use(std::integral_constant<int, 3>(), sums + kTile * sums_row + kTile);
+  };
+  each_sum([&](auto tile, const float* from) {
+    add ? tiles.load<tile>(from, sums_row * kWord) : tiles.clear<tile>();
+  });
+  for (int64_t step = 0; step < steps; ++step) {
+    const void *const first_a = a.at(step), *const first_b = b.at(step);
+    const auto* const of_a = static_cast<const char*>(first_a);
+    const auto* const of_b = static_cast<const char*>(first_b);
+    tiles.load<4>(of_a, a.row);
+    tiles.load<6>(of_b, b.row);
+    tiles.add_products<0, 4, 6>();
+    if constexpr (Cols > 1) {
+      tiles.load<7>(of_b + b.second, b.row);
+      tiles.add_products<1, 4, 7>();
+    }
+    if constexpr (Rows > 1) {
+      tiles.load<5>(of_a + a.second, a.row);
+      tiles.add_products<2, 5, 6>();
+      if constexpr (Cols > 1) tiles.add_products<3, 5, 7>();
+    }
+  }
+  each_sum([&](auto tile, float* to) { tiles.store<tile>(to, sums_row * kWord); });
+}
+
+// As many tiles as there are rows and columns.
+template <class A, class B>
+void multiply_tiles(Tiles& tiles, const TileLines<A>& a, const TileLines<B>& b, int64_t steps,
+                    int64_t rows, int64_t cols, float* sums, int64_t sums_row, bool add) {
+  const bool tall = rows > kTile, wide = cols > kTile;
+  const auto multiply = tall   ? wide ? multiply_tiles<2, 2, A, B> : multiply_tiles<2, 1, A, B>
+                        : wide ? multiply_tiles<1, 2, A, B>
+                               : multiply_tiles<1, 1, A, B>;
+  multiply(tiles, a, b, steps, sums, sums_row, add);
+}
 
 }  // namespace
 }  // namespace tt::cpu

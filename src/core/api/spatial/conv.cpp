@@ -17,8 +17,8 @@ namespace tt {
 
 namespace {
 
-// In the place of a kind in ConvTable: pairs of bfloat16 make float32.
-constexpr int kPairs = ConvTable::kKinds;
+// In the place of a kind in ConvTable: pairs of bfloat16, which make float32, and tiles.
+constexpr int kPairs = ConvTable::kKinds, kTiles = kPairs + 1;
 
 struct Settings {
   const Dims &stride, &padding, &dilation;
@@ -142,14 +142,22 @@ bool can_be_copied(const ConvArgs& g) {
 
 // x or y. Kernels of mixed channels count what lies outside of the source as zeros. If these meet a
 // weight that is not finite, they make NaN where there should be nothing, in all pixels of a part,
-// as its first one shows: then the sum is done again, without them.
-void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, const NDArray* bias,
+// as its first one shows: then the sum is done again, without them. False if tiles refuse it.
+bool compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, const NDArray* bias,
                  ConvResult result, int kind) {
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
   const ConvTable& table = *backend_of(out).conv;
+  bool again = !can_be_copied(g);
+  if (kind == kTiles) {
+    const ConvLines lines = find_lines(g, result);
+    if (!again && has_unseen(lines)) fill_result(out, bias);
+    with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
+      again = again || !launch(out)(table.tiles.sum, parts);
+    });
+    return !again;
+  }
   const auto kernel =
       kind == kPairs ? table.pairs.sum : (depthwise ? table.depthwise : table.sum)[kind];
-  bool again = !can_be_copied(g);
   if (!again) {
     const ConvLines lines = find_lines(g, result);
     if (has_unseen(lines)) fill_result(out, bias);
@@ -159,7 +167,7 @@ void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
               !launch(out)(backend_of(out).conv->is_finite[kind == kPairs ? 0 : kind], parts);
     });
   }
-  if (!again) return;
+  if (!again) return true;
   const ConvLines lines = find_exact_lines(g, result);
   if (has_unseen(lines)) fill_result(out, bias);
   for (const ConvLine& d : lines[0])
@@ -167,6 +175,7 @@ void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
       for (const ConvLine& w : lines[2])
         with_parts(sum, g, {{{d}, {h}, {w}}}, result,
                    [&](const ConvSum& parts) { launch(out)(kernel, parts); });
+  return true;
 }
 
 // Whether the dims (C, D, H, W) of given sizes lie as `strides` says, where they have elements.
@@ -243,8 +252,8 @@ NDArray paired(const NDArray& x, int dim) {
   return pairs.permute(back);
 }
 
-// Fills one of the three arrays from the others.
-void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
+// Fills one of the three arrays from the others; false if tiles refuse.
+bool fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
                const Settings& settings, ConvResult result, int kind) {
   ConvArgs g = make_args(x, w, y, settings);
   const NDArray& out = result == ConvResult::X ? x : result == ConvResult::W ? w : y;
@@ -255,8 +264,8 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
     g.bias = bias->data();
     g.bias_stride = bias->strides()[0];
   }
-  if (out.numel() == 0) return;
-  if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
+  if (out.numel() == 0) return true;
+  if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias), true;
   if (kind < 0) {
     const auto naive = backend_of(out).conv->naive[static_cast<int>(out.dtype())];
     if (!naive)
@@ -264,7 +273,7 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
                                 out.device().name);
     fill_result(out, bias);
     const WithoutGil unlocked(work_of(g) > 65536);
-    return launch(out)(naive, g, result);
+    return launch(out)(naive, g, result), true;
   }
   const WithoutGil unlocked(work_of(g) > 65536);
   if (!bias || result != ConvResult::X) take_windows_as_channels(g, result);
@@ -277,27 +286,29 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   }
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
   if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result, kind);
+  const ConvTable& table = *backend_of(out).conv;
+  if (kind == kTiles) return launch(out)(table.tiles.weight, g);
   if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
-    return kind == kPairs ? launch(out)(backend_of(out).conv->pairs.weight, g)
-                          : launch(out)(backend_of(out).conv->weight[kind], g);
+    return launch(out)(kind == kPairs ? table.pairs.weight : table.weight[kind], g), true;
   const ConvLines lines = {{{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}}};
-  with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
-    launch(out)(backend_of(out).conv->depthwise_weight[kind], parts, g.w);
-  });
+  with_parts(sum, g, lines, result,
+             [&](const ConvSum& parts) { launch(out)(table.depthwise_weight[kind], parts, g.w); });
+  return true;
 }
 
-// Makes one of x, w and y, of a shape, from the other two in this order.
-NDArray compute(ConvResult result, const NDArray& a, const NDArray& b, const NDArray* bias,
-                const Dims& shape, const Settings& settings, bool channels_last, int kind) {
+// Makes one of x, w and y, of a shape, from the other two in this order; none if tiles refuse.
+std::optional<NDArray> compute(ConvResult result, const NDArray& a, const NDArray& b,
+                               const NDArray* bias, const Dims& shape, const Settings& settings,
+                               bool channels_last, int kind) {
   const DType dtype = kind == kPairs ? DType::Float32 : a.dtype();
   const NDArray out = empty_laid_out(a, shape, dtype, channels_last);
   const bool is_x = result == ConvResult::X, is_w = result == ConvResult::W;
-  fill_from(is_x ? out : a, is_w ? out : b,
-            is_x   ? a
-            : is_w ? b
-                   : out,
-            bias, settings, result, kind);
-  return out;
+  const bool done = fill_from(is_x ? out : a, is_w ? out : b,
+                              is_x   ? a
+                              : is_w ? b
+                                     : out,
+                              bias, settings, result, kind);
+  return done ? std::optional(out) : std::nullopt;
 }
 
 // The same; halves for which the device has no kernels as float32, or bfloat16 as pairs.
@@ -306,18 +317,22 @@ NDArray compute_halves(ConvResult result, const NDArray& a, const NDArray& b, co
   const int kind = kind_of(a.dtype());
   const ConvTable& table = *backend_of(a).conv;
   if (!is_half(a.dtype()) || table.sum[kind])
-    return compute(result, a, b, bias, shape, settings, channels_last, kind);
+    return *compute(result, a, b, bias, shape, settings, channels_last, kind);
+  const bool ungrouped = a.dtype() == DType::BFloat16 && settings.groups == 1;
+  if (ungrouped && table.tiles.sum)
+    if (const auto out = compute(result, a, b, bias, shape, settings, channels_last, kTiles))
+      return *out;
   const std::optional<NDArray> wide = prepared(bias, DType::Float32);
   const NDArray* const wide_bias = wide ? &*wide : nullptr;
   const auto in_float = [&] {  // whose copies of a and b are gone before there is a result
-    if (a.dtype() == DType::BFloat16 && table.pairs.sum && settings.groups == 1) {
+    if (ungrouped && table.pairs.sum) {
       // What is summed over: images, channels of y, channels of x.
       const int of_a = result == ConvResult::W ? 0 : 1, of_b = result == ConvResult::Y ? 1 : 0;
-      return compute(result, paired(a, of_a), paired(b, of_b), wide_bias, shape, settings,
-                     channels_last, kPairs);
+      return *compute(result, paired(a, of_a), paired(b, of_b), wide_bias, shape, settings,
+                      channels_last, kPairs);
     }
-    return compute(result, astype(a, DType::Float32), astype(b, DType::Float32), wide_bias, shape,
-                   settings, channels_last, 0);
+    return *compute(result, astype(a, DType::Float32), astype(b, DType::Float32), wide_bias, shape,
+                    settings, channels_last, 0);
   };
   return astype(in_float(), a.dtype());
 }
