@@ -69,11 +69,13 @@ def test_a_part_of_a_product_has_the_bits_of_the_whole(dtype, k):
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
-@pytest.mark.parametrize("m, n, k", [(128, 300, 700), (64, 64, 5000), (1, 900, 600), (700, 20, 90)])
+@pytest.mark.parametrize(
+    "m, n, k", [(128, 300, 700), (64, 64, 5000), (297, 40, 800), (1, 900, 600), (700, 20, 90)]
+)
 def test_the_bits_are_those_of_any_number_of_threads(dtype, m, n, k):
     a, b = draw(m, k, dtype=dtype), draw(k, n, dtype=dtype)
     before, results = torch.get_num_threads(), []
-    for threads in (1, 2, 3, 8):
+    for threads in (1, 2, 3, 5, 8, 16):
         torch.set_num_threads(threads)
         results.append(a @ b)
     torch.set_num_threads(before)

@@ -56,6 +56,7 @@ void add_others(Slots& slots, const Backend& backend) {
   ADD(batch_norm, running_update) ADD(batch_norm, running_read)
   ADD(conv, naive) ADD(conv, sum) ADD(conv, weight) ADD(conv, depthwise) ADD(conv, depthwise_weight)
   ADD(conv, is_finite) ADD(conv, pairs.sum) ADD(conv, pairs.weight) ADD(conv, pairs.interleave)
+  ADD(conv, tiles.sum) ADD(conv, tiles.weight)
   ADD(creation, of_floats) ADD(creation, of_ints) ADD(creation, linspace) ADD(creation, logspace)
   ADD(cross_entropy, nll) ADD(cross_entropy, nll_backward) ADD(cross_entropy, labels)
   ADD(cross_entropy, average)

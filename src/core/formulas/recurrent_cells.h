@@ -192,13 +192,21 @@ struct GruBackward {
 template <class T, class Cell>
 void run(const RecurrentSequence& s);
 
+template <class T>
+constexpr void add_kernels(RecurrentTable& table, int column) {
+  const RecurrentKernel forward[] = {run<T, RnnForward<T, false>>, run<T, RnnForward<T, true>>,
+                                     run<T, LstmForward<T>>, run<T, GruForward<T>>};
+  const RecurrentKernel backward[] = {run<T, RnnBackward<T, false>>, run<T, RnnBackward<T, true>>,
+                                      run<T, LstmBackward<T>>, run<T, GruBackward<T>>};
+  for (int kind = 0; kind < kRecurrents; ++kind) {
+    table.forward[kind][column] = forward[kind];
+    table.backward[kind][column] = backward[kind];
+  }
+}
+
 constexpr RecurrentTable make_recurrent_table() {
-  return {{{run<float, RnnForward<float, false>>, run<double, RnnForward<double, false>>},
-           {run<float, RnnForward<float, true>>, run<double, RnnForward<double, true>>},
-           {run<float, LstmForward<float>>, run<double, LstmForward<double>>},
-           {run<float, GruForward<float>>, run<double, GruForward<double>>}},
-          {{run<float, RnnBackward<float, false>>, run<double, RnnBackward<double, false>>},
-           {run<float, RnnBackward<float, true>>, run<double, RnnBackward<double, true>>},
-           {run<float, LstmBackward<float>>, run<double, LstmBackward<double>>},
-           {run<float, GruBackward<float>>, run<double, GruBackward<double>>}}};
+  RecurrentTable table{};
+  add_kernels<float>(table, 0);
+  add_kernels<double>(table, 1);
+  return table;
 }

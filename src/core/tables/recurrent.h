@@ -54,9 +54,13 @@ struct RecurrentSequence {
   const void* bias;  // (n) contiguous, or null
 };
 
+using RecurrentKernel = void (*)(const RecurrentSequence&);
+
 struct RecurrentTable {
-  using Kernel = void (*[2])(const RecurrentSequence&);  // of float32, of float64
-  Kernel forward[kRecurrents], backward[kRecurrents];
+  // Of float32; of float64; of float32 in sequences that have weights, for products of a and weight
+  // rounded to bfloat16, if there are such.
+  static constexpr int kColumns = 3;
+  RecurrentKernel forward[kRecurrents][kColumns], backward[kRecurrents][kColumns];
 };
 
 }  // namespace tt

@@ -154,14 +154,23 @@ static const Isa kIsa = {
     [] { return __builtin_cpu_is("amd") != 0; }};
 }  // namespace v4bf16
 
+static void fill_tiles(Backend& backend, const Isa& rest, const MatmulTable& products,
+                       const ConvTiles& conv, const RecurrentTable& recurrent) {
+  fill_products(backend, rest, products);
+  own<ConvTable>.tiles = conv;
+  complete(own<RecurrentTable>.forward, recurrent.forward);
+  complete(own<RecurrentTable>.backward, recurrent.backward);
+}
+
 // By tiles, which Linux grants to a process that asks.
 namespace v4amx {
 extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
+extern const RecurrentTable recurrent_tiles;
 static const Isa kIsa = {"v4amx", [] { return v4::kIsa.supported() && may_use_tiles(); },
                          [](Backend& backend) {
-                           fill_products(backend, v4::kIsa, matmul_half_table);
-                           own<ConvTable>.tiles = conv_tiles;
+                           fill_tiles(backend, v4::kIsa, matmul_half_table, conv_tiles,
+                                      recurrent_tiles);
                          },
                          v4::kIsa.conversion, v4::kIsa.box_muller};
 }  // namespace v4amx
@@ -170,12 +179,13 @@ static const Isa kIsa = {"v4amx", [] { return v4::kIsa.supported() && may_use_ti
 namespace v4amx_emulated {
 extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
+extern const RecurrentTable recurrent_tiles;
 static const Isa& rest() { return v3::kIsa.supported() ? v3::kIsa : v2::kIsa; }
 static const Isa kIsa = {"v4amx-emulated",
                          v2::kIsa.supported,
                          [](Backend& backend) {
-                           fill_products(backend, rest(), matmul_half_table);
-                           own<ConvTable>.tiles = conv_tiles;
+                           fill_tiles(backend, rest(), matmul_half_table, conv_tiles,
+                                      recurrent_tiles);
                          },
                          v2::kIsa.conversion,
                          v2::kIsa.box_muller,

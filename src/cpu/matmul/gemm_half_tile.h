@@ -293,7 +293,16 @@ struct ByTiles {
     const TileLines of_a{[=](int64_t q) { return a + q * height * kTile; }, 4 * kTile,
                          4 * kTileSize};
     const TileLines of_b{[=](int64_t q) { return b + q * kTile * width; }, 4 * width, 4 * kTile};
-    multiply_tiles(tiles_, of_a, of_b, entries / kTile, height, width, sums, sums_row, add);
+    if (!add)
+      return multiply_tiles(tiles_, of_a, of_b, entries / kTile, height, width, sums, sums_row,
+                            false);
+    // As where blocks of k are tasks of their own: their sums are added, not gone on with.
+    alignas(64) float block[kHeight * kWidth];
+    multiply_tiles(tiles_, of_a, of_b, entries / kTile, height, width, block, kWidth, false);
+    for (int r = 0; r < height; ++r, sums += sums_row) {
+      for (int c = 0; c < width; c += lanes<float>)
+        store(sums + c, load(sums + c) + load(block + r * kWidth + c));
+    }
   }
 
  private:

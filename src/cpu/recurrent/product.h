@@ -50,11 +50,18 @@ void multiply_rows(int64_t rows, const Rest&... rest) {
 // The units [begin, begin + count) of all groups of the weight.
 template <class T>
 struct UnitPanels {
+  using Element = T;
+  static constexpr int64_t kUnits = kCols<T>;
+
   const RecurrentSequence& s;
   int64_t begin, count;
   T* panels;
 
+  // Elements of the panels, and of what a member of the team needs besides.
   static int64_t size(const RecurrentSequence& s) { return s.groups * s.k * kCols<T>; }
+  static int64_t member_size(const RecurrentSequence&) { return 0; }
+  // Before a phase: `memory` is the member's.
+  static void prepare(const RecurrentSequence&, const RecurrentPhase&, T*) {}
 
   void pack() const {
     const T* weight = static_cast<const T*>(s.weight);
@@ -67,6 +74,11 @@ struct UnitPanels {
     }
   }
 
+  void multiply(const RecurrentPhase& phase, const T*) const {
+    for (const RecurrentProduct& p : phase.products) multiply(p);
+  }
+
+ private:
   void multiply(const RecurrentProduct& p) const {
     const int64_t tiles = blocks(p.rows, kRows), width = s.groups * s.hidden;
     for (int64_t group = 0; group < s.groups; ++group) {
@@ -107,27 +119,31 @@ constexpr double kTeamWork = 64 * 1024;
 // Takes a step of the units [begin, end).
 using StepOfUnits = void(const RecurrentStep&, int64_t begin, int64_t end);
 
-template <class T>
+template <class Panels>
 void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
+  using T = typename Panels::Element;
+  constexpr int64_t kUnits = Panels::kUnits;
   if (!s.weight) {
     for (int64_t i = 0; i < s.count; ++i) step(s.phases[i].step, 0, s.hidden);
     return;
   }
   int64_t stop = s.count;  // the phase before which all members end
   const bool stoppable = !is_team_member();
-  const int64_t parts = blocks(s.hidden, kCols<T>), size = UnitPanels<T>::size(s);
+  const int64_t parts = blocks(s.hidden, kUnits), size = Panels::size(s);
   double work = 0;
   for (int64_t i = 0; i < s.count; ++i)
     for (const RecurrentProduct& p : s.phases[i].products)
       work += double(p.rows) * double(s.hidden) * double(s.groups * s.k);
   const int64_t wanted = work > kTeamWork * double(s.count) ? num_threads() : 1;
-  const Scratch<T> panels(parts * size);
-  with_team(int(smaller(wanted, parts)), [&](int64_t member, int64_t members) {
+  const int team = int(smaller(wanted, parts));
+  const int64_t member_size = Panels::member_size(s);
+  const Scratch<T> panels(parts * size + team * member_size);
+  with_team(team, [&](int64_t member, int64_t members) {
+    T* const memory = panels.data + parts * size + member * member_size;
     const int64_t first = parts * member / members, last = parts * (member + 1) / members;
     const auto units = [&](int64_t part) {
-      const int64_t begin = part * kCols<T>;
-      return UnitPanels<T>{s, begin, smaller(kCols<T>, s.hidden - begin),
-                           panels.data + part * size};
+      const int64_t begin = part * kUnits;
+      return Panels{s, begin, smaller(kUnits, s.hidden - begin), panels.data + part * size};
     };
     for (int64_t part = first; part < last; ++part) units(part).pack();
     for (int64_t i = 0; i < s.count; ++i) {
@@ -137,9 +153,10 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
         wait_for_team();
         if (i >= __atomic_load_n(&stop, __ATOMIC_RELAXED)) break;  // all here, at the same phase
       }
+      Panels::prepare(s, s.phases[i], memory);
       for (int64_t part = first; part < last; ++part) {
-        const UnitPanels<T> own = units(part);
-        for (const RecurrentProduct& p : s.phases[i].products) own.multiply(p);
+        const Panels own = units(part);
+        own.multiply(s.phases[i], memory);
         step(s.phases[i].step, own.begin, own.begin + own.count);
       }
     }

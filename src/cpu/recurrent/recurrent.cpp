@@ -1,7 +1,6 @@
 // The time steps of RNN, LSTM and GRU: each is products with the state's weights (in
 // product.h), and one pass over its units (core/formulas/recurrent_cells.h). Built once per
-// instruction set.
-
+// instruction set, and for its tiles by tiles.cpp.
 #include "cpu/recurrent/product.h"
 #include "cpu/vec/vec_machine.h"
 #include "cpu/vec/vec_math.h"
@@ -34,15 +33,31 @@ void step(const RecurrentStep& s, int64_t begin, int64_t end) {
   }
 }
 
+#ifdef TT_TILES
+template <class>
+using PanelsOf = TilePanels;
+#else
+template <class T>
+using PanelsOf = UnitPanels<T>;
+#endif
+
 template <class T, class Cell>
 void run(const RecurrentSequence& s) {
-  run_phases<T>(s, step<T, Cell>);
+  run_phases<PanelsOf<T>>(s, step<T, Cell>);
 }
 
 }  // namespace
 
 namespace TT_ISA {
+#ifdef TT_TILES
+extern const RecurrentTable recurrent_tiles = [] {
+  RecurrentTable table{};
+  add_kernels<float>(table, 2);
+  return table;
+}();
+#else
 extern const RecurrentTable recurrent_table = make_recurrent_table();
-}
+#endif
+}  // namespace TT_ISA
 
 }  // namespace tt::cpu

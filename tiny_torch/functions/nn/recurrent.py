@@ -25,22 +25,21 @@ def recurrent_layer(
 ) -> tuple[Tensor, ...]:
     """One direction of a layer: (y, last h), for mode "LSTM" (y, last h, last c).
 
-    `weights` are w_ih, w_hh, then the two biases if `biases`, then an LSTM's projection. Halves are
-    computed in float32.
+    `weights` are w_ih, w_hh, then the two biases if `biases`, then an LSTM's projection, whose
+    layer computes halves in float32 as the others' op does.
     """
     op = KINDS[mode]
     dtype = x.dtype
     inputs: list[Any] = [x, *state, *weights]
-    if dtype.itemsize == 2:
-        inputs = [t if t is None else t.float() for t in inputs]
+    if dtype.itemsize == 2:  # autocast gives some layers weights of float32
+        is_projected = len(weights) % 2
+        inputs = [t if t is None else t.float() if is_projected else t.to(dtype) for t in inputs]
     x, h0, c0, w_ih, w_hh, *rest = inputs
     b_ih, b_hh = (rest.pop(0), rest.pop(0)) if biases else (None, None)
     arguments = (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
-    if rest:
-        results = op.composite(*arguments, sizes, reverse, rest[0])
-    else:
-        results = apply(op, *arguments, sizes, reverse)
-    return tuple([r.to(dtype) for r in results])
+    if not rest:
+        return apply(op, *arguments, sizes, reverse)
+    return tuple([r.to(dtype) for r in op.composite(*arguments, sizes, reverse, rest[0])])
 
 
 @as_one

@@ -1,5 +1,7 @@
 #include "core/api/nn/recurrent.h"
 
+#include <deque>
+
 #include "core/api/cast.h"
 #include "core/api/creation.h"
 #include "core/api/elementwise.h"
@@ -21,7 +23,7 @@ struct Layer {
   Recurrent kind;
   DType dtype;
   int64_t rows, inputs, hidden, gates, batch;
-  bool reverse;
+  bool reverse, halves;  // halves: products are of bfloat16
   const Device* device;
   std::vector<int64_t> sizes, starts;  // of the steps: rows, and rows before them
 
@@ -32,7 +34,8 @@ struct Layer {
     return i == 0 ? 0 : std::min(sizes[step(i)], sizes[step(i - 1)]);
   }
   NDArray empty(const Dims& shape) const { return NDArray::empty(shape, dtype, *device); }
-  int typed() const { return dtype == DType::Float64; }
+  // In RecurrentTable.
+  int column() const { return halves ? 2 : dtype == DType::Float64; }
 };
 
 void check_shape(const char* name, const NDArray* array, const Dims& shape, DType dtype) {
@@ -44,8 +47,9 @@ void check_shape(const char* name, const NDArray* array, const Dims& shape, DTyp
                        array->shape());
 }
 
-Layer checked(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes, const NDArray& h0,
-              const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh, bool reverse) {
+Layer make_layer(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
+                 const NDArray& h0, const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                 bool reverse, bool halves) {
   if (kind < 0 || kind >= kRecurrents) throw ValueError("[recurrent] no kind ", kind);
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
     throw NotImplementedError("[recurrent] is not implemented for ", x.dtype(), " on ",
@@ -62,6 +66,7 @@ Layer checked(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
   l.gates = kGates[kind];
   l.batch = h0.shape()[0];
   l.reverse = reverse;
+  l.halves = halves;
   l.device = &x.device();
   int64_t start = 0;
   l.sizes = sizes;
@@ -94,7 +99,7 @@ constexpr int64_t kWorthPacking = 4;
 
 // Takes all steps: in one call that also makes the products, or where they are few in one call per
 // phase, after products that read the weights, (k, groups * hidden), where they lie.
-void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& weight,
+void run(const Layer& l, const RecurrentKernel* kernels, const NDArray& weight,
          const std::vector<RecurrentPhase>& phases, bool accumulate, const NDArray* bias) {
   const int64_t k = weight.shape()[0], n = weight.shape()[1];
   RecurrentSequence all{};
@@ -110,7 +115,7 @@ void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& we
   const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
   if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps()) {
     all.weight = weight.data();
-    return Launch(*l.device)(kernel[l.typed()], all);
+    return Launch(*l.device)(kernels[l.column()], all);
   }
   const MatmulKernel multiply = l.device->backend->matmul->product[static_cast<int>(l.dtype)];
   all.count = 1;
@@ -126,7 +131,7 @@ void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& we
               all.bias,       1});
     }
     all.phases = &phase;
-    Launch (*l.device)(kernel[l.typed()], all);
+    Launch (*l.device)(kernels[l.dtype == DType::Float64], all);
   }
 }
 
@@ -167,20 +172,54 @@ NDArray own(const NDArray* x, const Layer& l) {
 
 NDArray transposed(const NDArray& x) { return x.transpose(0, 1); }
 
-}  // namespace
+// What products of a layer read, and of these what the layer goes on with.
+NDArray operand(const Layer& l, const NDArray& x) {
+  return l.halves ? astype(x, DType::BFloat16) : x;
+}
+NDArray product(const Layer& l, const NDArray& a, const NDArray& b) {
+  return converted(matmul(a, b), l.dtype);
+}
 
-std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
-                                       const std::vector<int64_t>& sizes, const NDArray& h0,
-                                       const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
-                                       const NDArray* b_ih, const NDArray* b_hh, bool reverse) {
-  const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
+// x @ w_ih^T + bias: a phase of its own, for that sums of halves are not rounded to halves.
+NDArray input_product(const Layer& l, const RecurrentKernel* kernels, const NDArray& x,
+                      const NDArray& w_ih, const NDArray* bias) {
+  if (!l.halves) return matmul(x, transposed(w_ih), bias);
+  const NDArray rows = contiguous(x), weight = transposed(w_ih);
+  const NDArray gates = l.empty({l.rows, l.gates * l.hidden});
+  const std::optional<NDArray> dense = prepared(bias, l.dtype);
+  RecurrentPhase phase{};
+  phase.products[0] = {l.rows, rows.data(), gates.data()};
+  RecurrentSequence one{};
+  one.phases = &phase;
+  one.count = 1;
+  one.weight = weight.data();
+  one.k = l.inputs;
+  one.groups = l.gates;
+  one.hidden = l.hidden;
+  one.weight_row = weight.strides()[0];
+  one.weight_col = weight.strides()[1];
+  one.bias = data_of(dense);
+  Launch (*l.device)(kernels[l.column()], one);
+  return gates;
+}
+
+std::vector<NDArray> forward(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
+                             const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
+                             const NDArray& w_hh, const NDArray* b_ih, const NDArray* b_hh,
+                             bool reverse, bool halves) {
+  const Layer l = make_layer(kind, x, sizes, h0, c0, w_ih, w_hh, reverse, halves);
+  const RecurrentKernel* const kernels = backend_of(x).recurrent->forward[kind];
   check_shape("b_ih", b_ih, {l.gates * l.hidden}, l.dtype);
   check_shape("b_hh", b_hh, {l.gates * l.hidden}, l.dtype);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
   // Only GRU tells the two biases apart.
   const std::optional<NDArray> both =
       b_ih && b_hh && !gru ? std::optional(binary(Binary::add, b_ih, b_hh)) : std::nullopt;
-  NDArray gates = matmul(x, transposed(w_ih), both ? &*both : b_ih ? b_ih : gru ? nullptr : b_hh);
+  NDArray gates = input_product(l, kernels, x, w_ih,
+                                both   ? &*both
+                                : b_ih ? b_ih
+                                : gru  ? nullptr
+                                       : b_hh);
   NDArray y = l.empty({l.rows, l.hidden});
   NDArray h = own(&h0, l);
   std::optional<NDArray> c, cells, candidates, recurrent;
@@ -215,8 +254,7 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
     step.cells = lstm ? row_of(&*cells, start) : nullptr;
     step.output = row_of(&y, start);
   }
-  run(l, backend_of(x).recurrent->forward[kind], transposed(w_hh), phases, !gru,
-      bias ? &*bias : nullptr);
+  run(l, kernels, transposed(w_hh), phases, !gru, bias ? &*bias : nullptr);
   std::vector<NDArray> results{y, h};
   if (lstm) results.push_back(*c);
   if (lstm || gru) {
@@ -226,13 +264,12 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
   return results;
 }
 
-std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
-                                        const std::vector<int64_t>& sizes, const NDArray& h0,
-                                        const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
-                                        bool biases, bool reverse, const NDArray* active,
-                                        bool overwrite, const std::vector<const NDArray*>& kept,
-                                        const std::vector<const NDArray*>& grads) {
-  const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
+std::vector<NDArray> backward(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
+                              const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
+                              const NDArray& w_hh, bool biases, bool reverse, const NDArray* active,
+                              bool overwrite, const std::vector<const NDArray*>& kept,
+                              const std::vector<const NDArray*>& grads, bool halves) {
+  const Layer l = make_layer(kind, x, sizes, h0, c0, w_ih, w_hh, reverse, halves);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
   const bool gated = lstm || gru;
   if (kept.size() != size_t(1 + gated) || (active != nullptr) != gated ||
@@ -278,14 +315,75 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
     next->products[0] = {step.rows, row_of(&shared, start), h.data()};
   }
   run(l, backend_of(x).recurrent->backward[kind], w_hh, phases, gru, nullptr);
-  std::vector<NDArray> results{matmul(gates, w_ih), h};
+  const NDArray of_gates = operand(l, gates), of_shared = gru ? operand(l, shared) : of_gates;
+  std::vector<NDArray> results{product(l, of_gates, operand(l, w_ih)), h};
   if (lstm) results.push_back(*c);
-  results.push_back(matmul(transposed(gates), x));
-  results.push_back(matmul(transposed(shared), h_before));
+  results.push_back(product(l, transposed(of_gates), operand(l, x)));
+  results.push_back(product(l, transposed(of_shared), operand(l, h_before)));
   if (biases) {
     results.push_back(reduce(Reduce::sum, gates, Dims{0}, false));
     results.push_back(gru ? reduce(Reduce::sum, shared, Dims{0}, false) : results.back());
   }
+  return results;
+}
+
+// Halves are computed in float32; but products in bfloat16, where the device has them.
+bool has_products(const NDArray& x, int64_t kind) {
+  return x.dtype() == DType::BFloat16 && kind >= 0 && kind < kRecurrents &&
+         backend_of(x).recurrent->forward[kind][2] != nullptr;
+}
+
+// Float32 copies of arrays of one dtype, as long as this lives.
+class Widened {
+ public:
+  explicit Widened(DType dtype) : dtype_(dtype) {}
+
+  const NDArray* operator()(const NDArray* x) {
+    if (!x) return nullptr;
+    if (x->dtype() != dtype_)
+      throw RuntimeError("[recurrent] expected arrays of ", dtype_, ", got ", x->dtype());
+    return &copies_.emplace_back(astype(*x, DType::Float32));
+  }
+  const NDArray& operator()(const NDArray& x) { return *(*this)(&x); }
+
+ private:
+  DType dtype_;
+  std::deque<NDArray> copies_;
+};
+
+}  // namespace
+
+std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
+                                       const std::vector<int64_t>& sizes, const NDArray& h0,
+                                       const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                                       const NDArray* b_ih, const NDArray* b_hh, bool reverse) {
+  if (!is_half(x.dtype()))
+    return forward(kind, x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, reverse, false);
+  Widened wide(x.dtype());
+  std::vector<NDArray> results =
+      forward(kind, wide(x), sizes, wide(h0), wide(c0), wide(w_ih), wide(w_hh), wide(b_ih),
+              wide(b_hh), reverse, has_products(x, kind));
+  for (int i = 0; i < (c0 ? 3 : 2); ++i) results[i] = astype(results[i], x.dtype());
+  return results;
+}
+
+std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
+                                        const std::vector<int64_t>& sizes, const NDArray& h0,
+                                        const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                                        bool biases, bool reverse, const NDArray* active,
+                                        bool overwrite, const std::vector<const NDArray*>& kept,
+                                        const std::vector<const NDArray*>& grads) {
+  if (!is_half(x.dtype()))
+    return backward(kind, x, sizes, h0, c0, w_ih, w_hh, biases, reverse, active, overwrite, kept,
+                    grads, false);
+  Widened wide(x.dtype());
+  std::vector<const NDArray*> wide_kept = kept, wide_grads;  // of what was saved, y was made halves
+  if (!kept.empty()) wide_kept[0] = wide(kept[0]);
+  for (const NDArray* grad : grads) wide_grads.push_back(wide(grad));
+  std::vector<NDArray> results =
+      backward(kind, wide(x), sizes, wide(h0), wide(c0), wide(w_ih), wide(w_hh), biases, reverse,
+               active, overwrite, wide_kept, wide_grads, has_products(x, kind));
+  for (NDArray& result : results) result = astype(result, x.dtype());
   return results;
 }
 
