@@ -65,6 +65,31 @@ template <class By>
 int64_t panel_size(int64_t depth) {
   return round_up(By::kHeight * By::entries(depth) + kCols<float>, 16);
 }
+// All panels of B, which several parts of C read: strips of By::kCols columns for each block of k.
+template <class By>
+struct SharedPanels {
+  uint32_t* panels = nullptr;
+  bool* loses = nullptr;  // whether a panel has subnormals
+  int64_t strips = 0;
+
+  static constexpr int64_t kPanels = By::kCols / By::kWidth;  // of a strip
+  static int64_t size(int64_t depth) { return By::kCols * (By::entries(depth) + 2); }
+  int64_t strip_at(const Product<typename By::Half>& g, int64_t p, int64_t j) const {
+    return p / g.depth * strips + j / By::kCols;
+  }
+
+  void pack(const Product<typename By::Half>& g, int64_t strip) const {
+    const int64_t p = strip / strips * g.depth, j = strip % strips * By::kCols;
+    const int64_t depth = smaller(g.depth, g.k - p), entries = By::entries(depth);
+    uint32_t* const to = panels + strip * size(g.depth);
+    const int64_t cols = smaller(By::kCols, g.n - j);
+    By::pack_b(to, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth, cols, g.n - j);
+    for (int64_t s = 0; s < cols; s += By::kWidth)
+      loses[strip * kPanels + s / By::kWidth] =
+          By::Entry::loses(to + s * entries, entries * By::width(cols - s));
+  }
+};
+
 // Panels of A, some of B, and sums.
 template <class By>
 struct Memory {
@@ -87,7 +112,8 @@ struct Memory {
 // The sums of a block of k, [p, p + depth), for a part of C whose sums lie `sums_row` apart.
 template <class By>
 void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p, int64_t depth,
-               const Memory<By>& memory, float* sums, int64_t sums_row, bool add) {
+               const Memory<By>& memory, const SharedPanels<By>& shared, float* sums,
+               int64_t sums_row, bool add) {
   using Entry = typename By::Entry;
   By by;
   const int64_t entries = By::entries(depth), size = panel_size<By>(g.depth);
@@ -99,13 +125,21 @@ void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p,
     loses = loses || Entry::loses(panel, entries * height);
   }
   for (int64_t j = part.j; j < part.j_end; j += By::kWidth) {
-    const int64_t strip = (j - part.j) % By::kCols;
-    if (strip == 0)
-      By::pack_b(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth,
-                 smaller(By::kCols, part.j_end - j), g.n - j);
-    const uint32_t* const b = memory.b + strip * entries;
     const int width = By::width(part.j_end - j);
-    const bool strip_loses = loses || Entry::loses(b, entries * width);
+    const uint32_t* b;
+    bool strip_loses;
+    if (shared.panels) {
+      const int64_t strip = shared.strip_at(g, p, j), within = j % By::kCols;
+      b = shared.panels + strip * shared.size(g.depth) + within * entries;
+      strip_loses = loses || shared.loses[strip * shared.kPanels + within / By::kWidth];
+    } else {
+      const int64_t within = (j - part.j) % By::kCols;
+      if (within == 0)
+        By::pack_b(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth,
+                   smaller(By::kCols, part.j_end - j), g.n - j);
+      b = memory.b + within * entries;
+      strip_loses = loses || Entry::loses(b, entries * width);
+    }
     for (int64_t i = part.i; i < part.i_end; i += By::kHeight) {
       const int height = By::height(part.i_end - i);
       const uint32_t* const a = memory.a + (i - part.i) / By::kHeight * size;
@@ -120,10 +154,11 @@ void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p,
 }
 
 template <class By>
-void compute_part(const Product<typename By::Half>& g, const Part& part, const Memory<By>& memory) {
+void compute_part(const Product<typename By::Half>& g, const Part& part, const Memory<By>& memory,
+                  const SharedPanels<By>& shared) {
   const int64_t sums_row = round_up(part.cols(), By::kWidth);
   for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
-    add_block(g, part, p, smaller(g.depth, g.k - p), memory, memory.sums, sums_row, p > 0);
+    add_block(g, part, p, smaller(g.depth, g.k - p), memory, shared, memory.sums, sums_row, p > 0);
   }
   finish(g, memory.sums, sums_row, part.i, part.j, part.rows(), part.cols());
 }
@@ -225,7 +260,7 @@ void split_half_product(const Product<typename By::Half>& g, int workers) {
   run_tasks(count, workers, [&](int64_t block, int64_t worker) {
     const int64_t p = block * g.depth;
     const Memory<By> memory(scratch.data + worker * per_worker, g.m, g.depth);
-    add_block(g, {0, g.m, 0, g.n}, p, smaller(g.depth, g.k - p), memory, sums + block * size,
+    add_block(g, {0, g.m, 0, g.n}, p, smaller(g.depth, g.k - p), memory, {}, sums + block * size,
               sums_row, false);
   });
   for (int64_t block = 1; block < count; ++block) {
@@ -264,12 +299,20 @@ void half_product(const MatmulArgs& request) {
   }
   const int64_t per_worker = Memory<By>::size(grid.most_rows(), grid.most_cols(), depth);
   const Scratch<uint32_t> scratch(workers * per_worker);
+  SharedPanels<By> shared;
+  const bool shares = batch == 1 && grid.row_parts > 1;
+  if (shares) shared.strips = blocks(grid.n, By::kCols);
+  const int64_t strips = shared.strips * blocks(gemm.k, depth);
+  const Scratch<uint32_t> panels(strips * shared.size(depth));
+  const Scratch<bool> losing(strips * shared.kPanels);
+  shared.panels = panels.data, shared.loses = losing.data;
+  run_tasks(strips, workers, [&](int64_t strip, int64_t) { shared.pack(product(0), strip); });
   const int64_t parts = batch * grid.size();
   const int64_t group = grid.size() > 1 ? 1 : 1 + int64_t(kHalfTaskWork / (work + 1));
   run_tasks(blocks(parts, group), workers, [&](int64_t task, int64_t worker) {
     const Memory<By> memory(scratch.data + worker * per_worker, grid.most_rows(), depth);
     for (int64_t at = task * group; at < smaller((task + 1) * group, parts); ++at)
-      compute_part(product(at / grid.size()), grid.part(at % grid.size()), memory);
+      compute_part(product(at / grid.size()), grid.part(at % grid.size()), memory, shared);
   });
 }
 
