@@ -149,17 +149,19 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
 template <class F, class... Fs>
 constexpr bool is_one_of = (std::is_same_v<F, Fs> || ...);
 
-// So little work that halves are converted on the way, which saves passes through a block; where a
-// machine converts them by vectors.
+// Ops whose halves are converted in registers, which saves passes through a block: those that are
+// little work or called most; where a machine converts halves by vectors.
 template <class F>
-constexpr bool is_light =
+constexpr bool converts_in_registers =
     kVectorBytes > 16 &&
     is_one_of<F, neg_op, abs_op, square_op, relu_op, sqrt_op, add_op, sub_op, mul_op, div_op,
-              maximum_op, minimum_op, clamp_op, lerp_op, addcmul_op, relu_backward_op>;
+              maximum_op, minimum_op, clamp_op, lerp_op, addcmul_op, relu_backward_op, exp_op,
+              tanh_op, sigmoid_op, silu_op, gelu_op, tanh_backward_op, sigmoid_backward_op,
+              silu_backward_op, gelu_backward_op>;
 
 template <class F, class T, int kInputs, bool kMask>
 void kernel(const Iter& iter) {
-  if constexpr (std::is_same_v<T, float> && is_light<F>) {
+  if constexpr (std::is_same_v<T, float> && converts_in_registers<F>) {
     if (is_all(iter, DType::Float16))
       return run(iter, row<F, T, kInputs, kMask, Half>, DType::Float16);
     if (is_all(iter, DType::BFloat16))
