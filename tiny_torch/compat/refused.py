@@ -74,7 +74,7 @@ REASONS = {
     "distributed._tensor distributed.algorithms._checkpoint "
     "distributed.algorithms._checkpoint.checkpoint_wrapper distributed.algorithms.join "
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
-    "distributed.checkpoint distributed.checkpoint.state_dict distributed.device_mesh "
+    "distributed.device_mesh "
     "distributed.elastic distributed.elastic.multiprocessing distributed.fsdp "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
     "distributed.fsdp.wrap distributed.optim "
