@@ -77,7 +77,7 @@ REASONS = {
     "distributed.device_mesh "
     "distributed.elastic distributed.elastic.multiprocessing distributed.fsdp "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.fsdp.wrap distributed.optim "
+    "distributed.fsdp.wrap "
     "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
