@@ -13,6 +13,7 @@ import gloo
 FUNCTIONS = [
     "test_checkpoint:saved_and_loaded",
     "test_zero:stepped",
+    "test_fsdp:trained",
 ]
 
 

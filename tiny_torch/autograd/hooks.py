@@ -224,6 +224,17 @@ def add_to_node(node, output: int, hook) -> RemovableHandle:
     return hooks.add_hook(node.hooks, (output, hook))
 
 
+def queue_callback(function: Callable[[], None]) -> None:
+    """Calls a function at the end of the backward that calls the hook that calls this.
+
+    RuntimeError outside of a hook.
+    """
+    run = thread.backward and thread.backward()
+    if run is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    run.callbacks = (*run.callbacks, function)
+
+
 class AccumulateGrad:
     """Where the gradient of a leaf ends, as ``next_functions`` show it: a node in name only."""
 

@@ -7,10 +7,13 @@ a tensor of the whole's shape, in the same place.)
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.nn.utils import clip_grad
 
 Tensor = torch.Tensor
 
@@ -72,3 +75,32 @@ def whole_of(part: Tensor) -> Tensor:
         theirs = row[: torch.Size(shape).numel()].view(shape)
         whole[Piece(piece.shape, offset, None).place(theirs)] = theirs
     return whole
+
+
+def total_norm(
+    parameters: Tensor | Iterable[Tensor],
+    norm_type: float,
+    error_if_nonfinite: bool,
+    foreach: bool | None,
+) -> Tensor:
+    """The norm of all gradients together; of parts, those of all ranks, which all call this."""
+    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    grads: dict[Any, list[Tensor]] = {}
+    for parameter in listed:
+        if parameter.grad is not None:
+            piece = piece_of(parameter)
+            grads.setdefault(piece and piece.group, []).append(parameter.grad)
+    norms = []
+    for group, theirs in grads.items():
+        norm = clip_grad.get_total_norm(theirs, norm_type, False, foreach)
+        if group is not None:
+            largest = norm_type == math.inf
+            norm = norm if largest else norm**norm_type
+            op = torch.distributed.ReduceOp.MAX if largest else torch.distributed.ReduceOp.SUM
+            torch.distributed.all_reduce(norm, op, group)
+            norm = norm if largest else norm ** (1 / norm_type)
+        norms.append(norm)
+    return clip_grad.get_total_norm(norms, norm_type, error_if_nonfinite, foreach)
+
+
+clip_grad.over_ranks.append(total_norm)

@@ -14,6 +14,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributed.checkpoint.api import refuse
+from tiny_torch.distributed.fsdp.fully_shard import FSDPModule
 from tiny_torch.distributed.pieces import mark, piece_of, whole_of
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.modules._state_dict import _IncompatibleKeys
@@ -136,6 +137,9 @@ def list_of(optimizers: Optimizers) -> list[torch.optim.Optimizer]:
 
 
 def names_of(model: Module) -> dict[int, str]:
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()  # the parts are what optimizers know
     plain = plain_name(model)
     return {id(p): plain(name) for name, p in model.named_parameters()}
 

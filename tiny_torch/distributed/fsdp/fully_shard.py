@@ -1,0 +1,367 @@
+"""`fully_shard`: hooks that make a module's parameters whole when they are needed.
+
+    forward   | gather 1 | layer 1 | release 1 | gather 2 | layer 2 | release 2 | ...
+    backward  ... | gather 2 | layer 2 | reduce 2, release 2 | gather 1 | layer 1 | reduce 1 | ...
+
+While backward computes a layer, the parameters of the one before are on their way, and the
+gradients of the one behind. (shards.py has what is gathered; PyTorch sends a module's parameters in
+one collective, this one each in its own, straight into its memory.)
+
+What differs: a part is a plain Parameter, of the part's shape, where PyTorch's is a DTensor, of the
+whole's. `clip_grad_norm_`, checkpoints and `checkpoint.state_dict` know of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.autograd.hooks import queue_callback
+from tiny_torch.base.pytree import tree_leaves, tree_map
+from tiny_torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from tiny_torch.distributed.fsdp.shards import Dealing, Shard, Shards
+from tiny_torch.distributed.pieces import mark
+from tiny_torch.distributed.world import get_world_size
+from tiny_torch.nn.modules import Module
+from tiny_torch.nn.parameter import Parameter
+
+Tensor = torch.Tensor
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """dtypes of the whole parameters, of the reduction of gradients, and of outputs."""
+
+    param_dtype: torch.dtype | None = None
+    reduce_dtype: torch.dtype | None = None
+    output_dtype: torch.dtype | None = None
+    cast_forward_inputs: bool = True
+
+
+@dataclass
+class OffloadPolicy:
+    """No offloading."""
+
+
+class Run:
+    """What the modules of one root share: their order, and what is on its way."""
+
+    def __init__(self, states: list[State]) -> None:
+        self.states = states
+        self.order: list[Shards] = []  # as they ran in this forward
+        self.reductions: list[tuple[Shards, Callable[[], None]]] = []
+        self.queued = False
+
+    def finish_reductions(self, but: Shards | None = None) -> None:
+        """Waits for gradients on their way, but those of one module."""
+        rest = [(owner, finish) for owner, finish in self.reductions if owner is but]
+        with torch.no_grad():
+            for owner, finish in self.reductions:
+                if owner is not but:
+                    finish()
+        self.reductions = rest
+
+
+class State:
+    """The hooks of a module that is fully sharded."""
+
+    def __init__(self, module: Module, shards: Shards, policy: MixedPrecisionPolicy) -> None:
+        self.module, self.shards, self.policy = module, shards, policy
+        self.run: Run | None = None
+        self.is_root = False
+        module.register_forward_pre_hook(self.before_forward, prepend=True, with_kwargs=True)
+        module.register_forward_hook(self.after_forward)
+        module.register_state_dict_pre_hook(lambda *_: self.shards.release())
+        module.register_state_dict_post_hook(self.mark_parts)
+        module.register_load_state_dict_pre_hook(lambda *_: self.shards.release())
+        for shard in shards.shards:
+            if shard.whole.requires_grad:
+                shard.whole.register_post_accumulate_grad_hook(self.reducer_of(shard))
+
+    def become_root(self) -> None:
+        """The first whose forward runs is the root of all that are below it."""
+        states = [state_of(m) for m in self.module.modules() if isinstance(m, FSDPModule)]
+        self.is_root, run = True, Run(states)
+        for state in states:
+            state.run = run
+            if state.shards.reshard_after_forward is None:
+                state.shards.reshard_after_forward = state is not self
+
+    # ------------------------------------------------------------------------------ forward
+
+    def before_forward(self, module: Module, args: Any, kwargs: Any) -> Any:
+        if self.run is None:
+            self.become_root()
+        assert self.run is not None
+        if self.is_root and not self.shards.in_backward:
+            self.run.order.clear()
+        self.shards.make_whole()
+        for following in self.shards.forward_prefetch:
+            following.gather()
+        dtype = self.policy.param_dtype
+        if dtype is not None and self.policy.cast_forward_inputs:
+            args, kwargs = cast((args, kwargs), dtype)
+        return args, kwargs
+
+    def after_forward(self, module: Module, args: Any, output: Any) -> Any:
+        assert self.run is not None
+        if self.policy.output_dtype is not None:
+            output = cast(output, self.policy.output_dtype)
+        if self.shards.in_backward:  # a checkpoint computes anew: backward needs them right after
+            return output
+        self.run.order.append(self.shards)
+        for tensor in tree_leaves(output):
+            if isinstance(tensor, Tensor) and tensor.requires_grad:
+                tensor.register_hook(self.before_backward)
+        if self.shards.reshard_after_forward:
+            self.shards.release()
+        return output
+
+    # ----------------------------------------------------------------------------- backward
+
+    def before_backward(self, gradient: Tensor) -> None:
+        run = self.run
+        assert run is not None
+        if not run.queued:
+            run.queued = True
+            queue_callback(self.after_backward)
+        if self.shards.in_backward:
+            return
+        self.shards.begin_backward()
+        following = self.shards.backward_prefetch
+        if following is None and self.shards in run.order:
+            place = run.order.index(self.shards)
+            following = run.order[max(place - 1, 0) : place]
+        for shards in following or ():
+            shards.gather()
+
+    def reducer_of(self, shard: Shard) -> Callable[[Tensor], None]:
+        def on_gradient(whole: Tensor) -> None:
+            if not self.shards.sync:
+                return
+            assert self.run is not None
+            self.run.finish_reductions(but=self.shards)
+            self.run.reductions.append((self.shards, shard.reduce()))
+            self.shards.due.discard(id(whole))
+            if self.shards.may_release():
+                self.shards.release()
+
+        return on_gradient
+
+    def after_backward(self) -> None:
+        """Ends a backward: no gradient is on its way, and no parameter whole."""
+        assert self.run is not None
+        self.run.finish_reductions()
+        for state in self.run.states:
+            state.shards.in_backward = False
+            if state.shards.reshard_after_backward:
+                state.shards.release()
+        self.run.queued = False
+        self.run.order.clear()
+
+    # --------------------------------------------------------------------------- state dicts
+
+    def mark_parts(self, module: Module, state_dict: Any, prefix: str, _: Any) -> None:
+        names = {id(m): path for path, m in module.named_modules()}
+        for shard in self.shards.shards:
+            for owner, name in shard.owners:
+                path = ".".join(filter(None, (names[id(owner)], name)))
+                if prefix + path in state_dict:
+                    mark(state_dict[prefix + path], shard.piece)
+
+
+def cast(tree: Any, dtype: torch.dtype) -> Any:
+    return tree_map(
+        lambda x: x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x, tree
+    )
+
+
+def state_of(module: Module) -> State:
+    found: State = module.__dict__["_fsdp_state"]
+    return found
+
+
+class UnshardHandle:
+    """What `unshard(async_op=True)` answers."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.shards = shards
+
+    def wait(self) -> None:
+        """Waits until the parameters are whole."""
+        self.shards.make_whole()
+
+
+class FSDPModule(Module):
+    """What `fully_shard` adds to a module's class.
+
+    https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
+    """
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Makes the module's parameters whole; with `async_op` when the answer's `wait` returns."""
+        shards = state_of(self).shards
+        shards.gather()
+        if async_op:
+            return UnshardHandle(shards)
+        shards.make_whole()
+        return None
+
+    def reshard(self) -> None:
+        """Gives the module its parts again."""
+        state_of(self).shards.release()
+
+    def _each(self, recurse: bool) -> list[Shards]:
+        modules = self.modules() if recurse else [self]
+        return [state_of(m).shards for m in modules if isinstance(m, FSDPModule)]
+
+    def set_requires_gradient_sync(
+        self, requires_gradient_sync: bool, *, recurse: bool = True
+    ) -> None:
+        """Whether backward reduces gradients; False lets the whole ones add up."""
+        for shards in self._each(recurse):
+            shards.sync = requires_gradient_sync
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether parameters are released between forward and backward."""
+        for shards in self._each(recurse):
+            shards.reshard_after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(
+        self, reshard_after_backward: bool, *, recurse: bool = True
+    ) -> None:
+        """Whether parameters are released after backward."""
+        for shards in self._each(recurse):
+            shards.reshard_after_backward = reshard_after_backward
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """By what the sums of gradients are divided, in place of the number of ranks."""
+        for shard in state_of(self).shards.shards:
+            shard.dealing.divisor = factor
+
+    def set_modules_to_forward_prefetch(self, modules: Iterable[Any]) -> None:
+        """Whose parameters are on their way while this forward computes."""
+        state_of(self).shards.forward_prefetch = [state_of(m).shards for m in modules]
+
+    def set_modules_to_backward_prefetch(self, modules: Iterable[Any]) -> None:
+        """Whose parameters are on their way while this backward computes: else who ran before."""
+        state_of(self).shards.backward_prefetch = [state_of(m).shards for m in modules]
+
+    def reset_iter_state(self) -> None:
+        """Makes all modules ready for a forward, after a backward that has raised."""
+        for shards in self._each(True):
+            for shard in shards.shards:
+                shard.whole.grad = None
+            shards.in_backward = False
+            shards.release()
+        run = state_of(self).run
+        if run is not None:
+            run.queued, run.reductions = False, []
+            run.order.clear()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError(
+            "FSDP does not support deepcopy. Please use state dict for serialization."
+        )
+
+
+def fully_shard(
+    module: Any,
+    *,
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Any = None,
+    mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
+    offload_policy: OffloadPolicy = OffloadPolicy(),  # noqa: B008 -- as PyTorch's
+    ignored_params: set[Parameter] | None = None,
+    dp_mesh_dims: Any = None,
+) -> Any:
+    """Cuts a module's parameters over the ranks of `mesh` (all, if it is left out), along dim 0.
+
+    Called for layers first, then for the whole model: each call takes the parameters that none has
+    taken, and gathers them together. A mesh of two dims cuts along the second, and keeps replicas
+    along the first. Optimizers are made afterwards. Raises ValueError for parameters without dims
+    and containers without a forward, NotImplementedError for parameters that are not contiguous or
+    on the meta device, and for the arguments that are not here.
+    https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
+
+    >>> import tiny_torch as torch
+    >>> import tiny_torch.distributed as dist
+    >>> from tiny_torch.distributed.fsdp import fully_shard
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> net = fully_shard(torch.nn.Linear(2, 1))
+    >>> net(torch.ones(3, 2)).sum().backward()
+    >>> type(net).__name__, net.bias.grad
+    ('FSDPLinear', tensor([3.]))
+    >>> dist.destroy_process_group()
+    """
+    if isinstance(module, torch.nn.ModuleList | torch.nn.ModuleDict):
+        raise ValueError(
+            f"fully_shard does not support containers that do not implement forward: {module}"
+        )
+    if not isinstance(module, Module):
+        raise NotImplementedError(f"fully_shard: module of type {type(module).__name__}")
+    if not isinstance(reshard_after_forward, bool | None):
+        raise NotImplementedError(f"fully_shard: reshard_after_forward={reshard_after_forward!r}")
+    if type(offload_policy) is not OffloadPolicy:
+        raise NotImplementedError("fully_shard: offload_policy is not in tiny_torch")
+    if shard_placement_fn is not None or dp_mesh_dims is not None:
+        name = "dp_mesh_dims" if shard_placement_fn is None else "shard_placement_fn"
+        raise NotImplementedError(f"fully_shard: {name} is not in tiny_torch")
+    if isinstance(module, FSDPModule):
+        raise AssertionError(f"fully_shard has already been called on {type(module).__name__}")
+    mesh = mesh or init_device_mesh("cpu", (get_world_size(),))
+    if mesh.ndim > 2:
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    owners = owners_of(module, {id(p) for p in ignored_params or ()})
+    shards = []
+    for parameter, theirs in owners:
+        check_parameter(parameter, theirs)
+        dealing = Dealing(
+            mesh.get_group(mesh.ndim - 1),
+            mesh.get_group(0) if mesh.ndim == 2 else None,
+            mp_policy.param_dtype,
+            mp_policy.reduce_dtype,
+            float(mesh.size()),
+        )
+        shards.append(Shard(parameter, theirs, dealing))
+        shards[-1].put(shards[-1].part)
+    taken = Shards(module, shards)
+    taken.reshard_after_forward = reshard_after_forward
+    module.__dict__["_fsdp_state"] = State(module, taken, mp_policy)
+    kind = type(module)
+    module.__class__ = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
+    return module
+
+
+def owners_of(
+    module: Module, ignored: set[int]
+) -> list[tuple[Parameter, list[tuple[Module, str]]]]:
+    """The parameters that no call below has taken, each with all modules and names that have it."""
+    found: dict[int, tuple[Parameter, list[tuple[Module, str]]]] = {}
+    todo = [module]
+    while todo:
+        one = todo.pop()
+        for name, parameter in one._parameters.items():
+            if parameter is not None and id(parameter) not in ignored:
+                found.setdefault(id(parameter), (parameter, []))[1].append((one, name))
+        todo += [c for c in reversed(list(one.children())) if not isinstance(c, FSDPModule)]
+    return list(found.values())
+
+
+def check_parameter(parameter: Parameter, owners: list[tuple[Module, str]]) -> None:
+    name = owners[0][1]
+    if parameter.ndim == 0:
+        raise ValueError(
+            "fully_shard doesn't support scalar parameters. Change "
+            f"{name} to a 1D tensor with numel equal to 1."
+        )
+    if parameter.is_meta:
+        raise NotImplementedError(f"fully_shard: {name} is on the meta device")
+    if not parameter.is_contiguous():
+        raise NotImplementedError("FSDP does not support non-contiguous parameters yet")
+
+
+__all__ = ["FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard"]
