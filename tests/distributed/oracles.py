@@ -14,6 +14,8 @@ FUNCTIONS = [
     "test_checkpoint:saved_and_loaded",
     "test_zero:stepped",
     "test_fsdp:trained",
+    "test_pipelining:trained",
+    "test_pipelining:orders",
 ]
 
 

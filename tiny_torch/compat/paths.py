@@ -22,7 +22,7 @@ ROOMS = {
     "": "cuda distributed distributions export func",
     "autograd": "anomaly_mode functional profiler profiler_util",
     "cuda": "amp",
-    "distributed": "algorithms checkpoint distributed_c10d fsdp nn optim",
+    "distributed": "algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pipelining",
     "distributed.checkpoint": "state_dict",
     "distributed.nn": "functional",
     "distributed.algorithms": "ddp_comm_hooks",

@@ -56,13 +56,6 @@ class Ranks:
         return [answer for answer, _ in answers]
 
 
-def refuse(name: str, **given: Any) -> None:
-    """NotImplementedError for the first argument that has another value than PyTorch's default."""
-    for argument, (value, default) in given.items():
-        if value != default:
-            raise NotImplementedError(f"{name}: {argument}={value!r} is not in tiny_torch")
-
-
 def state_of(thing: Any) -> Any:
     """A part of a state dict: of a module, an optimizer and their like, `state_dict()` of it."""
     if hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict"):

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.checkpoint.api import refuse
 from tiny_torch.distributed.checkpoint.metadata import Metadata
+from tiny_torch.distributed.errors import refuse
 
 METADATA = ".metadata"
 

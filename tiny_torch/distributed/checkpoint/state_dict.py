@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.checkpoint.api import refuse
+from tiny_torch.distributed.errors import refuse
 from tiny_torch.distributed.fsdp.fully_shard import FSDPModule
 from tiny_torch.distributed.pieces import mark, piece_of, whole_of
 from tiny_torch.nn.modules import Module

@@ -7,9 +7,10 @@ import os
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.checkpoint.api import Ranks, leaves, refuse, state_of
+from tiny_torch.distributed.checkpoint.api import Ranks, leaves, state_of
 from tiny_torch.distributed.checkpoint.filesystem import FileSystemReader, at
 from tiny_torch.distributed.checkpoint.metadata import Metadata, TensorStorageMetadata
+from tiny_torch.distributed.errors import refuse
 from tiny_torch.distributed.pieces import Piece, piece_of
 
 Tensor = torch.Tensor

@@ -7,7 +7,7 @@ import secrets
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.checkpoint.api import Ranks, leaves, refuse, state_of
+from tiny_torch.distributed.checkpoint.api import Ranks, leaves, state_of
 from tiny_torch.distributed.checkpoint.filesystem import FileSystemWriter, at
 from tiny_torch.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
@@ -16,6 +16,7 @@ from tiny_torch.distributed.checkpoint.metadata import (
     TensorProperties,
     TensorStorageMetadata,
 )
+from tiny_torch.distributed.errors import refuse
 from tiny_torch.distributed.pieces import piece_of
 
 # What a rank has: {path: (dtype, whole shape, offset, shape)}; of an object the dtype is None.
