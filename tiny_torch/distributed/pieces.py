@@ -45,6 +45,13 @@ def mark(tensor: Tensor, piece: Piece | None) -> Tensor:
     return tensor
 
 
+def mark_parts(module: Any, state_dict: Any, prefix: str, _: Any) -> None:
+    """A hook of `state_dict`: what it has of the module's own parameters is known as parts."""
+    for name, parameter in module._parameters.items():
+        if parameter is not None and prefix + name in state_dict:
+            mark(state_dict[prefix + name], piece_of(parameter))
+
+
 def shard_sizes(length: int, parts: int) -> list[int]:
     """How `torch.chunk` cuts a dim, with zeros for ranks that get nothing: 5 over 4 is 2 2 1 0."""
     most = -(-length // parts)

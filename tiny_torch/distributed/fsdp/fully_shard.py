@@ -22,7 +22,7 @@ from tiny_torch.autograd.hooks import queue_callback
 from tiny_torch.base.pytree import tree_leaves, tree_map
 from tiny_torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tiny_torch.distributed.fsdp.shards import Dealing, Shard, Shards
-from tiny_torch.distributed.pieces import mark
+from tiny_torch.distributed.pieces import mark_parts
 from tiny_torch.distributed.world import get_world_size
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
@@ -74,7 +74,8 @@ class State:
         module.register_forward_pre_hook(self.before_forward, prepend=True, with_kwargs=True)
         module.register_forward_hook(self.after_forward)
         module.register_state_dict_pre_hook(lambda *_: self.shards.release())
-        module.register_state_dict_post_hook(self.mark_parts)
+        for owner in {owner for shard in shards.shards for owner, _ in shard.owners}:
+            owner.register_state_dict_post_hook(mark_parts)
         module.register_load_state_dict_pre_hook(lambda *_: self.shards.release())
         for shard in shards.shards:
             if shard.whole.requires_grad:
@@ -160,16 +161,6 @@ class State:
                 state.shards.release()
         self.run.queued = False
         self.run.order.clear()
-
-    # --------------------------------------------------------------------------- state dicts
-
-    def mark_parts(self, module: Module, state_dict: Any, prefix: str, _: Any) -> None:
-        names = {id(m): path for path, m in module.named_modules()}
-        for shard in self.shards.shards:
-            for owner, name in shard.owners:
-                path = ".".join(filter(None, (names[id(owner)], name)))
-                if prefix + path in state_dict:
-                    mark(state_dict[prefix + path], shard.piece)
 
 
 def cast(tree: Any, dtype: torch.dtype) -> Any:

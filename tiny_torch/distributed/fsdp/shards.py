@@ -53,6 +53,9 @@ class Shard:
         self.space = space
         # one that is frozen may be trained later: gather() follows the part
         self.whole = Parameter(view, parameter.is_floating_point())
+        hooks = getattr(parameter, "_hooks", None)
+        if hooks:  # they see the whole's gradient
+            self.whole._hooks = hooks  # type: ignore[attr-defined]
         before = piece_of(parameter)  # a part already, of tensor parallelism
         shape = tuple(parameter.shape) if before is None else before.shape
         offset = (0,) * parameter.ndim if before is None else before.offset
@@ -61,11 +64,6 @@ class Shard:
         self.part = Parameter(mine.clone(), parameter.requires_grad)
         mark(self.part, piece)
         self.release()
-
-    @property
-    def piece(self) -> Piece | None:
-        """Which part of what this rank has."""
-        return piece_of(self.part)
 
     def gather(self) -> Any:
         """Begins to fill the whole; a Work."""
