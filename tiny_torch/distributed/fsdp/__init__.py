@@ -21,14 +21,18 @@ CPUOffloadPolicy = refusing_class(
 register_fsdp_forward_method = refusing("torch.distributed.fsdp.register_fsdp_forward_method", WHY)
 
 
-def __getattr__(name: str) -> type:
-    """The names of FullyShardedDataParallel's options, which can be imported."""
-    if name not in ("BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig",
-                    "FullStateDictConfig", "MixedPrecision", "ShardedOptimStateDictConfig",
-                    "ShardedStateDictConfig", "ShardingStrategy", "StateDictType"):  # fmt: skip
-        raise AttributeError(f"module 'torch.distributed.fsdp' has no attribute {name!r}")
-    return refusing_class(f"torch.distributed.fsdp.{name}", WHY)
-
+# options of FullyShardedDataParallel, which can be imported
+(
+    BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, MixedPrecision,
+    ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy, StateDictType,
+) = (
+    refusing_class(f"torch.distributed.fsdp.{name}", WHY)
+    for name in (
+        "BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig", "FullStateDictConfig",
+        "MixedPrecision", "ShardedOptimStateDictConfig", "ShardedStateDictConfig",
+        "ShardingStrategy", "StateDictType",
+    )
+)  # fmt: skip
 
 __all__ = [
     "CPUOffloadPolicy", "FSDPModule", "FullyShardedDataParallel", "MixedPrecisionPolicy",

@@ -136,7 +136,7 @@ class Schedule:
         return self.perform(order, args, kwargs, target, losses, return_outputs, loss_kwargs)
 
     def forwards(self) -> list[Action]:
-        return [action for action in self.order if action.kind == "F"]
+        return [action for action in self.order if action[0] == "F"]
 
     def perform(
         self,
@@ -153,7 +153,7 @@ class Schedule:
         for stage in self.stages.values():
             stage.clear()
         parts, targets = self.cut((args, kwargs)), self.cut(target)
-        has_backward = any(action.kind == "B" for action in order)
+        has_backward = any(kind == "B" for kind, _, _ in order)
         has_loss = self.loss_fn is not None and (has_backward or target is not None)
         found: dict[int, Tensor] = {}
         for kind, index, i in order:
