@@ -187,6 +187,36 @@ def test_frozen_shared_checkpointed_and_unused():
             assert close([first[name] + second[name]], [grad.tolist()])
 
 
+def test_a_backward_that_raised_is_forgotten():
+    class Once(torch.autograd.Function):
+        broken = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            if Once.broken:
+                raise ValueError("once")
+            return grad
+
+    def run(rank, n):
+        model = sharded(torch, net(torch))
+        model[2].register_forward_hook(lambda *args: Once.apply(args[2]))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        x, y = batch(torch, 0)
+        with pytest.raises(ValueError, match="once"):
+            torch.nn.functional.mse_loss(model(x[rank::n]), y[rank::n]).backward()
+        Once.broken = False
+        losses = train(torch, model, optimizer, range(3), rank, n)
+        return losses, parameters_of(torch, model)
+
+    whole = plainly()[1]
+    for _, parameters in values(run, 2):
+        assert close(parameters.values(), whole.values(), 1e-4)
+
+
 def test_state_dicts_whole_and_in_parts(tmp_path):
     """What two ranks save in parts, three load, and one process loads whole."""
     full = helpers.StateDictOptions(full_state_dict=True)

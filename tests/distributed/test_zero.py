@@ -109,6 +109,19 @@ def test_next_to_pytorchs():
                     assert close([[a[2][0][number][key][1]]], [[total]], 1e-3)
 
 
+def test_more_ranks_than_parameters():
+    def run(rank, n):
+        w = torch.nn.Parameter(torch.ones(2))
+        optimizer = ZeroRedundancyOptimizer([w], torch.optim.Adam, lr=0.5)
+        w.grad = torch.ones(2)
+        optimizer.step()
+        optimizer.consolidate_state_dict(2)
+        return w.tolist(), list(optimizer.state_dict()["state"]) if rank == 2 else None
+
+    found = values(run, 3)
+    assert close([w for w, _ in found], [[0.5, 0.5]] * 3) and found[2][1] == [0]
+
+
 def test_groups_added_and_parameters_frozen_later():
     def run(rank, n):
         model = net(torch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -45,7 +46,7 @@ class Ranks:
         try:
             ours = work(), None
         except Exception as error:
-            ours = None, (error, traceback.format_exc())
+            ours = None, (sendable(error), traceback.format_exc())
         answers = [ours]
         if self.group is not None:
             answers = [ours] * self.size
@@ -54,6 +55,15 @@ class Ranks:
         if failures:
             raise CheckpointException(name, failures)
         return [answer for answer, _ in answers]
+
+
+def sendable(error: Exception) -> Exception:
+    """The exception, or its text where other ranks could not read it."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def state_of(thing: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A checkpoint as a folder: `__RANK_TOKEN.distcp`, a file per rank, and `.metadata`.
+"""A checkpoint as a folder: a file per rank, __RANK_TOKEN.distcp, and `.metadata`.
 
 The token is new for every save, and `.metadata`, which names the files, takes the old one's place
 in one step when all ranks have written theirs. So a rank may be killed at any moment: what can be

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.autograd.hooks import queue_callback
+from tiny_torch.autograd.hooks import is_in_backward, queue_callback
 from tiny_torch.base.pytree import tree_leaves, tree_map
 from tiny_torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tiny_torch.distributed.fsdp.shards import Dealing, Shard, Shards
@@ -63,6 +63,16 @@ class Run:
                     finish()
         self.reductions = rest
 
+    def reset(self) -> None:
+        """Forgets a backward that has raised."""
+        for state in self.states:
+            for shard in state.shards.shards:
+                shard.whole.grad = None
+            state.shards.in_backward = False
+            state.shards.release()
+        self.queued, self.reductions = False, []
+        self.order.clear()
+
 
 class State:
     """The hooks of a module that is fully sharded."""
@@ -96,8 +106,11 @@ class State:
         if self.run is None:
             self.become_root()
         assert self.run is not None
-        if self.is_root and not self.shards.in_backward:
-            self.run.order.clear()
+        if self.is_root:
+            if self.shards.in_backward and not is_in_backward():  # which has raised
+                self.run.reset()
+            if not self.shards.in_backward:
+                self.run.order.clear()
         self.shards.make_whole()
         for following in self.shards.forward_prefetch:
             following.gather()
@@ -242,15 +255,9 @@ class FSDPModule(Module):
 
     def reset_iter_state(self) -> None:
         """Makes all modules ready for a forward, after a backward that has raised."""
-        for shards in self._each(True):
-            for shard in shards.shards:
-                shard.whole.grad = None
-            shards.in_backward = False
-            shards.release()
         run = state_of(self).run
         if run is not None:
-            run.queued, run.reductions = False, []
-            run.order.clear()
+            run.reset()
 
     def __deepcopy__(self, memo: Any) -> Any:
         raise AssertionError(

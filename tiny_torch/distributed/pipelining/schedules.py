@@ -168,7 +168,7 @@ class Schedule:
             stage.finish_sending()
             if self.scale_grads and has_backward:
                 stage.scale_grads(self.n_microbatches)
-        if losses is not None:
+        if losses is not None and found:
             losses[:] = [found[i].detach() for i in sorted(found)]
         outputs = [stage.outputs for stage in self.stages.values() if stage.is_last]
         for stage in self.stages.values():
