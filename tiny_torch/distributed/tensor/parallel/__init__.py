@@ -5,11 +5,10 @@ https://docs.pytorch.org/docs/stable/distributed.tensor.parallel.html
 
 from tiny_torch.compat.refused import refusing, refusing_class
 from tiny_torch.distributed.tensor.parallel.api import parallelize_module
+from tiny_torch.distributed.tensor.parallel.prepare import PrepareModuleInput, PrepareModuleOutput
 from tiny_torch.distributed.tensor.parallel.style import (
     ColwiseParallel,
     ParallelStyle,
-    PrepareModuleInput,
-    PrepareModuleOutput,
     RowwiseParallel,
     SequenceParallel,
 )
