@@ -15,7 +15,7 @@ from tiny_torch.distributed.pipelining import (
     ScheduleGPipe,
     ScheduleInterleaved1F1B,
 )
-from tiny_torch.distributed.pipelining.schedules import interleaved
+from tiny_torch.distributed.pipelining.schedules import interleave
 
 
 def layers(lib, parts):
@@ -102,7 +102,7 @@ def test_interleaved_orders_are_pytorchs():
     for (ranks, local, microbatches, rank), order in oracles.theirs("test_pipelining:orders")[
         0
     ].items():
-        assert [tuple(a) for a in interleaved(rank, ranks, ranks * local, microbatches)] == order
+        assert [tuple(a) for a in interleave(rank, ranks, ranks * local, microbatches)] == order
 
 
 @pytest.mark.parametrize("kind, n, microbatches", [

@@ -42,7 +42,7 @@ class StateDictOptions:
     dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
-def checked(options: StateDictOptions | None, submodules: Any = None) -> StateDictOptions:
+def check_options(options: StateDictOptions | None, submodules: Any = None) -> StateDictOptions:
     options = options or StateDictOptions()
     if options.broadcast_from_rank0 and not options.full_state_dict:
         raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
@@ -74,7 +74,7 @@ def plain_name(model: Module) -> Callable[[str], str]:
     return plain
 
 
-def given(tensor: Any, options: StateDictOptions) -> Any:
+def value_for(tensor: Any, options: StateDictOptions) -> Any:
     """A value as the options ask for it."""
     if not isinstance(tensor, Tensor):
         return tensor
@@ -93,12 +93,12 @@ def get_model_state_dict(
     model: Module, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
     """The model's state dict, under the names that it has without wrappers."""
-    options = checked(options, submodules)
+    options = check_options(options, submodules)
     plain = plain_name(model)
     frozen = {plain(name) for name, p in model.named_parameters() if not p.requires_grad}
     left_out = frozen if options.ignore_frozen_params else set()
     found = {plain(name): value for name, value in model.state_dict().items()}
-    found = {n: given(value, options) for n, value in found.items() if n not in left_out}
+    found = {n: value_for(value, options) for n, value in found.items() if n not in left_out}
     return {} if is_elsewhere(options) else found
 
 
@@ -106,7 +106,7 @@ def set_model_state_dict(
     model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> _IncompatibleKeys:
     """Loads what `get_model_state_dict` gave, whole tensors or parts."""
-    options = checked(options)
+    options = check_options(options)
     plain = plain_name(model)
     known = {plain(name): (name, value) for name, value in model.state_dict().items()}
     taken = {}
@@ -178,7 +178,7 @@ def get_optimizer_state_dict(
     A new optimizer gets the state of its first step: `checkpoint.load` has something to fill.
     KeyError for a parameter that the model does not have.
     """
-    options = checked(options, submodules)
+    options = check_options(options, submodules)
     names = names_of(model)
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
@@ -190,7 +190,7 @@ def get_optimizer_state_dict(
             for p in group["params"]:
                 if p in optimizer.state:
                     state[names[id(p)]] = {
-                        key: given(of_parameter(value, p), options)
+                        key: value_for(of_parameter(value, p), options)
                         for key, value in optimizer.state[p].items()
                     }
     return {} if is_elsewhere(options) else {"state": state, "param_groups": groups}
@@ -211,7 +211,7 @@ def set_optimizer_state_dict(
     options: StateDictOptions | None = None,
 ) -> None:
     """Loads what `get_optimizer_state_dict` gave; each optimizer takes what is its own."""
-    options = checked(options)
+    options = check_options(options)
     names = names_of(model)
     for optimizer in list_of(optimizers):
         numbers: dict[str, int] = {}

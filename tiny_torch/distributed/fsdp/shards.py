@@ -73,7 +73,7 @@ class Shard:
             )
         self.whole.requires_grad_(self.part.requires_grad)
         self.space.untyped_storage().resize_(self.space.numel() * self.space.element_size())
-        row = padded(self.part.detach().to(self.dtype), self.each)
+        row = pad_row(self.part.detach().to(self.dtype), self.each)
         # `.data` has a version of its own: that memory comes back is no change to who saved it
         return torch.distributed.all_gather_into_tensor(
             self.space.data, row, self.dealing.group, async_op=True
@@ -96,7 +96,9 @@ class Shard:
         grad, self.whole.grad = self.whole.grad, None
         assert grad is not None
         dealing = self.dealing
-        grad = padded(grad.to(dealing.reduce_dtype or grad.dtype), self.each * dealing.group.size())
+        grad = pad_row(
+            grad.to(dealing.reduce_dtype or grad.dtype), self.each * dealing.group.size()
+        )
         found = torch.empty(self.each, dtype=grad.dtype, device=grad.device)
         work: Any = torch.distributed.reduce_scatter_tensor(
             found, grad, group=dealing.group, async_op=True
@@ -116,7 +118,7 @@ class Shard:
         return finish
 
 
-def padded(tensor: Tensor, length: int) -> Tensor:
+def pad_row(tensor: Tensor, length: int) -> Tensor:
     """A tensor's elements as a row of that length, with zeros behind them."""
     row = tensor.reshape(-1)
     if len(row) == length:

@@ -58,7 +58,7 @@ def one_forward_one_backward(stage: int, stages: int, microbatches: int) -> list
     return order
 
 
-def interleaved(rank: int, ranks: int, stages: int, microbatches: int) -> list[Action]:
+def interleave(rank: int, ranks: int, stages: int, microbatches: int) -> list[Action]:
     """1F1B of a rank with the stages rank, rank + ranks, ...: rounds of microbatches by turns."""
     local = stages // ranks
     a_round = microbatches // max(1, microbatches // ranks)
@@ -291,7 +291,7 @@ class ScheduleInterleaved1F1B(Schedule):
                 f"number of rounds ({rounds}), but got {n_microbatches}."
             )
         first = stages[0]
-        self.order = interleaved(first.group_rank, ranks, first.num_stages, n_microbatches)
+        self.order = interleave(first.group_rank, ranks, first.num_stages, n_microbatches)
 
 
 __all__ = ["Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B"]

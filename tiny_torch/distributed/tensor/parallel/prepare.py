@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.distributed.device_mesh import DeviceMesh
 from tiny_torch.distributed.tensor.parallel.moves import redistribute
-from tiny_torch.distributed.tensor.parallel.style import ParallelStyle, placed, refuse_dtensor
+from tiny_torch.distributed.tensor.parallel.style import ParallelStyle, placement_of, refuse_dtensor
 from tiny_torch.distributed.tensor.placement_types import Placement
 from tiny_torch.nn.modules import Module
 
@@ -41,7 +41,9 @@ class PrepareModuleInput(ParallelStyle):
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         group = device_mesh.get_group()
         module.register_forward_pre_hook(
-            lambda _, args: moved(args, self.input_layouts, self.desired_input_layouts, group)
+            lambda _, args: move_arguments(
+                args, self.input_layouts, self.desired_input_layouts, group
+            )
         )
         return module
 
@@ -70,7 +72,7 @@ class PrepareModuleOutput(ParallelStyle):
 
         def answer(_: Module, args: Any, output: Any) -> Any:
             outputs = output if isinstance(output, tuple) else (output,)
-            found = moved(outputs, self.output_layouts, self.desired_output_layouts, group)
+            found = move_arguments(outputs, self.output_layouts, self.desired_output_layouts, group)
             return found if isinstance(output, tuple) else found[0]
 
         module.register_forward_hook(answer)
@@ -89,13 +91,13 @@ def check_layouts(layouts: Layouts, desired: Layouts, what: str) -> Any:
     return pair
 
 
-def moved(args: Any, layouts: Any, desired: Any, group: Any) -> Any:
+def move_arguments(args: Any, layouts: Any, desired: Any, group: Any) -> Any:
     if layouts is None:
         return args
     if len(args) != len(layouts):
         raise ValueError("module inputs and input_layouts should have same length!")
     return tuple(
-        x if layout is None else redistribute(x, placed(x, layout), wanted or layout, group)
+        x if layout is None else redistribute(x, placement_of(x, layout), wanted or layout, group)
         for x, layout, wanted in zip(args, layouts, desired, strict=True)
     )
 

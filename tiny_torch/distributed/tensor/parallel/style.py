@@ -61,7 +61,7 @@ class ParallelStyle:
         return f"{type(self).__name__}({options})"
 
 
-def placed(tensor: Tensor, layout: Placement) -> Placement:
+def placement_of(tensor: Tensor, layout: Placement) -> Placement:
     """How a tensor is held: as SequenceParallel has said of it, else as the layout says."""
     found: Placement = tensor.__dict__.get("_placement", layout)
     return found
@@ -121,7 +121,8 @@ class ColwiseParallel(ParallelStyle):
                 self.distribute(module, name, Shard(dim), device_mesh)
         (layout,), (output,) = self.input_layouts, self.output_layouts
         take_input(
-            module, lambda x: redistribute(x, placed(x, layout), Replicate(), group, Partial())
+            module,
+            lambda x: redistribute(x, placement_of(x, layout), Replicate(), group, Partial()),
         )
         module.register_forward_hook(lambda _, args, y: redistribute(y, Shard(-1), output, group))
         module.register_state_dict_post_hook(mark_parts)
@@ -203,7 +204,7 @@ class RowwiseParallel(ParallelStyle):
         module.__class__ = kind
         module.__dict__["_finish"] = lambda y: redistribute(y, Partial(), output, group)
         module.__dict__["_start"] = group.rank() * len(module._parameters["weight"])  # type: ignore[arg-type]
-        take_input(module, lambda x: redistribute(x, placed(x, layout), wanted, group))
+        take_input(module, lambda x: redistribute(x, placement_of(x, layout), wanted, group))
         module.register_state_dict_post_hook(mark_parts)
         return module
 
@@ -228,7 +229,7 @@ class SequenceParallel(ParallelStyle):
             if not self.use_local_output:
                 output.__dict__["_placement"] = part
 
-        take_input(module, lambda x: redistribute(x, placed(x, part), part, group))
+        take_input(module, lambda x: redistribute(x, placement_of(x, part), part, group))
         module.register_forward_hook(tell)
         return module
 
