@@ -64,8 +64,8 @@ CASES = {
         (3, "torch.nosuch", False)
     ],
     "import torch.distributed as dist\nimport torch.multiprocessing as mp\nimport torch._dynamo\n"
-    "dist.init_device_mesh('cpu', (2,))\nmp.spawn\ntorch._dynamo.config.verbose = True\n": [
-        (4, "torch.distributed.init_device_mesh raises when it is called", False)
+    "dist.rpc.init_rpc('w')\nmp.spawn\ntorch._dynamo.config.verbose = True\n": [
+        (4, "torch.distributed.rpc.init_rpc raises when it is called", False)
     ],
     # names of inner scopes, which hide the module's
     "import torch\ndef f(torch):\n    return torch.nosuch\n": [],

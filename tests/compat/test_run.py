@@ -228,7 +228,7 @@ ABSENT = {
     ),
     "import torch.distributed.fsdp as f\nf.FullyShardedDataParallel(1)": (
         "NotImplementedError: torch.distributed.fsdp.FullyShardedDataParallel is not in",
-        "by collectives",
+        "fully_shard is",
     ),
     "import torch\ntorch.sparse.nosuch": ("module 'torch.sparse' has no attribute 'nosuch'",),
     "import torch.a.b.c": ("ModuleNotFoundError: torch.a is not in tiny_torch (SCRIPT:1)",),

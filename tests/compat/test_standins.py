@@ -111,7 +111,7 @@ def test_errors_are_pytorchs(oracle, text):
         ("torch.hub.load('a/b', 'x')", NotImplementedError, "source 'github' of a/b"),
         ("torch.hub.list('a/b')", NotImplementedError, "source 'github' of a/b"),
         (
-            "torch.distributed.init_device_mesh('cpu', (1,))",
+            "torch.distributed.rpc.init_rpc('worker')",
             NotImplementedError,
             "its processes meet by collectives",
         ),

@@ -38,6 +38,8 @@ for name, call in {
     "new_group": "d.all_reduce(b, group=d.new_group([0]))",
     "new_subgroups": "d.all_reduce(b, group=d.new_subgroups(1)[0])",
     "new_subgroups_by_enumeration": "d.all_reduce(b, group=d.LAST([[0]])[0])",
+    "init_device_mesh": "d.all_reduce(b, group=d.init_device_mesh('cpu', (1,)).get_group())",
+    "DeviceMesh": "d.all_reduce(b, group=d.DeviceMesh('cpu', [0]).get_group())",
     "init_process_group": "d.init_process_group('gloo')",
     "all_gather_object": "d.all_gather_object([None], 3)",
     "broadcast_object_list": "d.broadcast_object_list([1, 2], 0)",

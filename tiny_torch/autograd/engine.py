@@ -76,6 +76,8 @@ def run_backward(
 class Run:
     """One call of backward: the buffers of gradients that are on their way."""
 
+    callbacks = ()  # what queue_callback (hooks.py) has put behind its end
+
     def __init__(self, retain_graph, create_graph, inputs, accumulate):
         self.retain_graph = retain_graph
         self.create_graph = create_graph
@@ -136,6 +138,8 @@ class Run:
             if self.ready:
                 self.finish_leaves()
         self.finish_leaves()
+        for callback in self.callbacks:
+            within(self.mode, callback)
         if self.inputs is not None and not self.accumulate:
             return [self.found.get(edge) for edge in self.inputs]
         return None

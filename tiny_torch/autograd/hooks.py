@@ -224,6 +224,22 @@ def add_to_node(node, output: int, hook) -> RemovableHandle:
     return hooks.add_hook(node.hooks, (output, hook))
 
 
+def is_in_backward() -> bool:
+    """Whether a backward goes on in this thread, as its last hook has left it."""
+    return bool(thread.backward) and thread.backward() is not None
+
+
+def queue_callback(function: Callable[[], None]) -> None:
+    """Calls a function at the end of the backward that calls the hook that calls this.
+
+    RuntimeError outside of a hook.
+    """
+    if not is_in_backward():
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    run = thread.backward()
+    run.callbacks = (*run.callbacks, function)
+
+
 class AccumulateGrad:
     """Where the gradient of a leaf ends, as ``next_functions`` show it: a node in name only."""
 

@@ -22,7 +22,10 @@ ROOMS = {
     "": "cuda distributed distributions export func",
     "autograd": "anomaly_mode functional profiler profiler_util",
     "cuda": "amp",
-    "distributed": "algorithms distributed_c10d nn",
+    "distributed": "algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pipelining "
+    "tensor",
+    "distributed.checkpoint": "state_dict",
+    "distributed.tensor": "parallel",
     "distributed.nn": "functional",
     "distributed.algorithms": "ddp_comm_hooks",
     "distributed.algorithms.ddp_comm_hooks": "default_hooks",

@@ -74,11 +74,10 @@ REASONS = {
     "distributed._tensor distributed.algorithms._checkpoint "
     "distributed.algorithms._checkpoint.checkpoint_wrapper distributed.algorithms.join "
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
-    "distributed.checkpoint distributed.checkpoint.state_dict distributed.device_mesh "
-    "distributed.elastic distributed.elastic.multiprocessing distributed.fsdp "
+    "distributed.elastic distributed.elastic.multiprocessing "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.fsdp.wrap distributed.optim "
-    "distributed.pipelining distributed.rpc distributed.tensor distributed.tensor.parallel "
+    "distributed.fsdp.wrap "
+    "distributed.rpc "
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",

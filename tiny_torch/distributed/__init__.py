@@ -7,7 +7,6 @@ world.py, collectives.py, messages.py, objects.py. `run.py` starts processes.
 https://docs.pytorch.org/docs/stable/distributed.html
 """
 
-from tiny_torch.compat.refused import refusing, refusing_class
 from tiny_torch.distributed.collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -23,6 +22,7 @@ from tiny_torch.distributed.collectives import (
     reduce_scatter_tensor,
     scatter,
 )
+from tiny_torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tiny_torch.distributed.errors import (
     DistBackendError,
     DistError,
@@ -78,9 +78,6 @@ from tiny_torch.distributed.world import (
 )
 
 reduce_op = ReduceOp
-WHY = "its processes meet by collectives and DistributedDataParallel"
-init_device_mesh = refusing("torch.distributed.init_device_mesh", WHY)
-DeviceMesh = refusing_class("torch.distributed.DeviceMesh", WHY)
 
 __all__ = [
     "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class DistError(RuntimeError):
     """An error of `torch.distributed`."""
@@ -21,3 +23,10 @@ class DistStoreError(DistError):
 
 class QueueEmptyError(DistStoreError):
     """A store's queue that has nothing."""
+
+
+def refuse(name: str, **given: Any) -> None:
+    """NotImplementedError for the first argument that has another value than PyTorch's default."""
+    for argument, (value, default) in given.items():
+        if value != default:
+            raise NotImplementedError(f"{name}: {argument}={value!r} is not in tiny_torch")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import types
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tiny_torch as torch
@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 Tensors = Tensor | Iterable[Tensor]
+# The norm of the gradients of parameters of which each rank has a part: distributed/pieces.py, when
+# it is loaded, puts its function here. It takes the parameters and the options of get_total_norm.
+over_ranks: list[Callable[..., Tensor]] = []
 
 
 @no_grad()
@@ -147,6 +150,8 @@ def clip_grad_norm_(
             )
     grads = _grads("clip_grad_norm_", parameters)
     total = _total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    if over_ranks:
+        total = over_ranks[0](parameters, norm_type, error_if_nonfinite, foreach)
     _scale(grads, max_norm, total, foreach)
     return total
 

@@ -1,0 +1,41 @@
+"""What PyTorch's gloo answers at two ranks to the functions below, all asked in one start of it.
+
+Each is called as f(lib, rank, n, folder), with a folder that only its ranks share.
+"""
+
+import functools
+import importlib
+import tempfile
+from pathlib import Path
+
+import gloo
+
+FUNCTIONS = [
+    "test_checkpoint:saved_and_loaded",
+    "test_zero:stepped",
+    "test_fsdp:trained",
+    "test_pipelining:trained",
+    "test_pipelining:orders",
+    "test_tensor_parallel:trained",
+    "test_tensor_parallel:mesh_facts",
+]
+
+
+def run(lib, rank, n, folder):
+    found = {}
+    for name in FUNCTIONS:
+        module, _, function = name.partition(":")
+        own = Path(folder) / name.replace(":", "_")
+        found[name] = getattr(importlib.import_module(module), function)(lib, rank, n, own)
+    return found
+
+
+@functools.cache
+def everything():
+    with tempfile.TemporaryDirectory() as folder:
+        return gloo.answers("oracles:run", 2, folder, seconds=120)
+
+
+def theirs(name):
+    """The answers of both ranks to "module:function"."""
+    return [found[name] for found in everything()]

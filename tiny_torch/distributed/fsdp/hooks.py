@@ -1,0 +1,171 @@
+"""The hooks of `fully_shard`: parameters made whole before a module computes, and let go after.
+
+The root is whose forward runs first. Its run knows the order of modules, and what is on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.autograd.hooks import is_in_backward, queue_callback
+from tiny_torch.base.pytree import tree_leaves, tree_map
+from tiny_torch.distributed.fsdp.shards import Shard, Shards
+from tiny_torch.distributed.pieces import mark_parts
+from tiny_torch.nn.modules import Module
+
+Tensor = torch.Tensor
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """dtypes of the whole parameters, of the reduction of gradients, and of outputs."""
+
+    param_dtype: torch.dtype | None = None
+    reduce_dtype: torch.dtype | None = None
+    output_dtype: torch.dtype | None = None
+    cast_forward_inputs: bool = True
+
+
+class Run:
+    """What the modules of one root share: their order, and what is on its way."""
+
+    def __init__(self, states: list[State]) -> None:
+        self.states = states
+        self.order: list[Shards] = []  # as they ran in this forward
+        self.reductions: list[tuple[Shards, Callable[[], None]]] = []
+        self.queued = False
+
+    def finish_reductions(self, but: Shards | None = None) -> None:
+        """Waits for gradients on their way, but those of one module."""
+        rest = [(owner, finish) for owner, finish in self.reductions if owner is but]
+        with torch.no_grad():
+            for owner, finish in self.reductions:
+                if owner is not but:
+                    finish()
+        self.reductions = rest
+
+    def reset(self) -> None:
+        """Forgets a backward that has raised."""
+        for state in self.states:
+            for shard in state.shards.shards:
+                shard.whole.grad = None
+            state.shards.in_backward = False
+            state.shards.release()
+        self.queued, self.reductions = False, []
+        self.order.clear()
+
+
+class State:
+    """The hooks of a module that is fully sharded."""
+
+    def __init__(self, module: Module, shards: Shards, policy: MixedPrecisionPolicy) -> None:
+        self.module, self.shards, self.policy = module, shards, policy
+        self.run: Run | None = None
+        self.is_root = False
+        module.register_forward_pre_hook(self.before_forward, prepend=True, with_kwargs=True)
+        module.register_forward_hook(self.after_forward)
+        module.register_state_dict_pre_hook(lambda *_: self.shards.release())
+        for owner in {owner for shard in shards.shards for owner, _ in shard.owners}:
+            owner.register_state_dict_post_hook(mark_parts)
+        module.register_load_state_dict_pre_hook(lambda *_: self.shards.release())
+        for shard in shards.shards:
+            if shard.whole.requires_grad:
+                shard.whole.register_post_accumulate_grad_hook(self.reducer_of(shard))
+
+    def become_root(self) -> None:
+        """The first whose forward runs is the root of all that are below it."""
+        states = [found for m in self.module.modules() if (found := m.__dict__.get("_fsdp_state"))]
+        self.is_root, run = True, Run(states)
+        for state in states:
+            state.run = run
+            if state.shards.reshard_after_forward is None:
+                state.shards.reshard_after_forward = state is not self
+
+    # ------------------------------------------------------------------------------ forward
+
+    def before_forward(self, module: Module, args: Any, kwargs: Any) -> Any:
+        if self.run is None:
+            self.become_root()
+        assert self.run is not None
+        if self.is_root:
+            if self.shards.in_backward and not is_in_backward():  # which has raised
+                self.run.reset()
+            if not self.shards.in_backward:
+                self.run.order.clear()
+        self.shards.make_whole()
+        for following in self.shards.forward_prefetch:
+            following.gather()
+        dtype = self.policy.param_dtype
+        if dtype is not None and self.policy.cast_forward_inputs:
+            args, kwargs = cast((args, kwargs), dtype)
+        return args, kwargs
+
+    def after_forward(self, module: Module, args: Any, output: Any) -> Any:
+        assert self.run is not None
+        if self.policy.output_dtype is not None:
+            output = cast(output, self.policy.output_dtype)
+        if self.shards.in_backward:  # a checkpoint computes anew: backward needs them right after
+            return output
+        self.run.order.append(self.shards)
+        for tensor in tree_leaves(output):
+            if isinstance(tensor, Tensor) and tensor.requires_grad:
+                tensor.register_hook(self.before_backward)
+        if self.shards.reshard_after_forward:
+            self.shards.release()
+        return output
+
+    # ----------------------------------------------------------------------------- backward
+
+    def before_backward(self, gradient: Tensor) -> None:
+        run = self.run
+        assert run is not None
+        if not run.queued:
+            run.queued = True
+            queue_callback(self.after_backward)
+        if self.shards.in_backward:
+            return
+        self.shards.begin_backward()
+        following = self.shards.backward_prefetch
+        if following is None and self.shards in run.order:
+            place = run.order.index(self.shards)
+            following = run.order[max(place - 1, 0) : place]
+        for shards in following or ():
+            shards.gather()
+
+    def reducer_of(self, shard: Shard) -> Callable[[Tensor], None]:
+        def on_gradient(whole: Tensor) -> None:
+            if not self.shards.sync:
+                return
+            assert self.run is not None
+            self.run.finish_reductions(but=self.shards)
+            self.run.reductions.append((self.shards, shard.reduce()))
+            self.shards.due.discard(id(whole))
+            if self.shards.may_release():
+                self.shards.release()
+
+        return on_gradient
+
+    def after_backward(self) -> None:
+        """Ends a backward: no gradient is on its way, and no parameter whole."""
+        assert self.run is not None
+        self.run.finish_reductions()
+        for state in self.run.states:
+            state.shards.in_backward = False
+            if state.shards.reshard_after_backward:
+                state.shards.release()
+        self.run.queued = False
+        self.run.order.clear()
+
+
+def cast(tree: Any, dtype: torch.dtype) -> Any:
+    return tree_map(
+        lambda x: x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x, tree
+    )
+
+
+def state_of(module: Module) -> State:
+    found: State = module.__dict__["_fsdp_state"]
+    return found

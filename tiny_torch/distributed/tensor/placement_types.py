@@ -1,0 +1,53 @@
+"""How ranks hold a tensor: each all of it, each a part along a dim, or each a summand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Placement:
+    """`Replicate()`, `Shard(dim)` or `Partial()`."""
+
+    def is_replicate(self) -> bool:
+        """Whether each rank has all of it."""
+        return isinstance(self, Replicate)
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether each rank has a part of it, along a dim if one is given."""
+        return isinstance(self, Shard) and dim in (None, self.dim)
+
+    def is_partial(self) -> bool:
+        """Whether the ranks' tensors are to be added."""
+        return isinstance(self, Partial)
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Each rank has all of it."""
+
+    def __repr__(self) -> str:
+        return "Replicate()"
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Each rank has a part of it, along `dim`."""
+
+    dim: int
+
+    def __repr__(self) -> str:
+        return f"Shard(dim={self.dim})"
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """The ranks' tensors are to be added; NotImplementedError for another operation."""
+
+    reduce_op: str = "sum"
+
+    def __post_init__(self) -> None:
+        if self.reduce_op != "sum":
+            raise NotImplementedError(f"Partial: reduce_op={self.reduce_op!r} is not in tiny_torch")
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
