@@ -5,6 +5,7 @@
 #   benchmarks/gpu.sh                # everything, at most 25 minutes
 #   benchmarks/gpu.sh quick          # a minute's worth of each, at most 6
 #   benchmarks/gpu.sh build 1        # some of the steps; a build that is there is kept
+#   PATIENCE=2 benchmarks/gpu.sh     # twice the limits, on a machine with few cores
 #
 # Each step has a limit, a file under $OUT (else build/gpu/out) and a line of verdict, all written as they come: a cut
 # leaves what was seen. benchmarks/gpu/session.py says what the steps are.

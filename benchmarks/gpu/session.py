@@ -26,6 +26,7 @@ EMULATED = os.environ.get("GPU") == "emulated"
 DEVICE, SIZES = "cuda", "TINY" if EMULATED else "FULL"
 THEIR_DEVICE = "cpu" if EMULATED else "cuda"
 CORES = len(os.sched_getaffinity(0))
+PATIENCE = float(os.environ.get("PATIENCE") or 1)  # what limits are multiplied with
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": str(SITE),
@@ -322,7 +323,7 @@ def main(arguments: list[str]) -> int:
     verdict(f"{time.strftime('%F %T')}  {card()}; {CORES} cores, Python {sys.version.split()[0]}")
     for name in chosen:
         step, long, short = STEPS[name]
-        limit = short if quick else long
+        limit = PATIENCE * (short if quick else long)
         if limit == 0:
             continue
         start = time.monotonic()

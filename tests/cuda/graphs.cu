@@ -1,5 +1,6 @@
 // Graphs, and what the device layer does around them; runtime.cu runs a case by its name.
 #include <set>
+#include <thread>
 
 #include "runtime.h"
 
@@ -223,6 +224,30 @@ void a_capture_that_cannot_begin() {
   say("another one", x.value());
 }
 
+// What a thread releases while another's capture begins goes into no graph.
+void releases_while_captures_begin() {
+  const Number x;
+  enter_stream();
+  const cudaStream_t captures = current_stream;
+  std::thread other([&] {
+    say_error([&] {
+      for (int k = 0; k < 100000; ++k) {
+        void* const block = memory().allocate(8);
+        memory().record_stream(block, captures);
+        memory().release(block);
+      }
+    });
+  });
+  say_error([&] {
+    for (int k = 0; k < 100000; ++k) {
+      begin_capture(0);
+      launch<increase>({1, 1}, x.at, 1);
+      release_graph(end_capture());
+    }
+  });
+  other.join();
+}
+
 }  // namespace
 
 std::vector<Case> cases_of_graphs() {
@@ -237,5 +262,6 @@ std::vector<Case> cases_of_graphs() {
           CASE(kernels_write_nothing_that_the_host_writes),
           CASE(a_stream_waits_for_all_but_captures),
           CASE(a_capture_takes_in_no_replay),
-          CASE(a_capture_that_cannot_begin)};
+          CASE(a_capture_that_cannot_begin),
+          CASE(releases_while_captures_begin)};
 }

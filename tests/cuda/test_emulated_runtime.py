@@ -194,6 +194,8 @@ def said(tmp_path_factory):
             {},
             ["CUDA error: operation not permitted when stream is capturing", "another one 3"],
         ),
+        ("releases_while_captures_begin", {}, ["no error", "no error"]),
+        ("releases_while_captures_begin", CACHES, ["no error", "no error"]),
     ],
 )
 def test_the_device_layer(said, case, environment, lines):

@@ -146,3 +146,19 @@ def test_gradients_of_scans(call):
         return leaf.grad
 
     agree(gradient, (drawn(200) / 20).exp(), ulps=256)
+
+
+# Of one bin; of the most that threads have sums of; of more, which are sorted. Several blocks.
+@pytest.mark.parametrize("bins", [1, 7, 96, 97])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("count", [0, 3, 9000])
+def test_weights_of_bins(bins, dtype, count):
+    x, edges = drawn(count, dtype=dtype), torch.linspace(-2, 2.5, bins + 1, dtype=dtype)
+
+    def histogram(x, edges, weight):
+        return torch.histogram(x, edges, weight=weight)
+
+    weight = drawn(count, dtype=dtype).exp()
+    agree(histogram, x, edges, weight, ulps=64)
+    there = [i.to(DEVICE) for i in (x, edges, weight)]
+    assert torch.equal(histogram(*there).hist, histogram(*there).hist)

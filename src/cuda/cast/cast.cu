@@ -1,7 +1,8 @@
-// Copies between layouts and dtypes. Four elements per thread where they lie side by side, by a
-// kernel for each pair of dtypes; else one, by a kernel that asks what it reads and writes. Where
-// the neighbours of one side are far apart on the other, as of a transposed matrix, tiles go by way
-// of shared memory, so that threads side by side read neighbours, and write neighbours.
+// Copies between layouts and dtypes. A kernel for each pair of dtypes takes four elements per
+// thread where they lie side by side, else one. Numbers, and what goes by way of a third dtype, are
+// for a kernel that asks what it reads and writes. Where the neighbours of one side are far apart
+// on the other, as of a transposed matrix, tiles go by way of shared memory, so that threads side
+// by side read neighbours, and write neighbours.
 #include <cstdlib>
 
 #include "cuda/infra/images.h"
@@ -16,19 +17,29 @@ template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
 template <class To, class From>
-__global__ void cast_packs(const Operands all) {
-  const int64_t first = thread_index() * kPack;
-  if (first >= all.numel) return;
-  const char* const from = all.of[1].data + offset_of(all, 1, first);
+__device__ Stored<To> cast_one(Stored<From> x) {
+  if constexpr (std::is_same_v<From, bool>)
+    return converted<To>(x != 0);
+  else
+    return converted<To>(x);
+}
+
+// By packs where all.is_packed.
+template <class To, class From>
+__global__ void cast_elements(const Operands all) {
+  const int64_t index = thread_index() * (all.is_packed ? kPack : 1);
+  if (index >= all.numel) return;
+  const char* const from = all.of[1].data + offset_of(all, 1, index);
+  char* const to = all.of[0].data + offset_of(all, 0, index);
+  if (!all.is_packed) {
+    *reinterpret_cast<Stored<To>*>(to) =
+        cast_one<To, From>(*reinterpret_cast<const Stored<From>*>(from));
+    return;
+  }
   const auto x = *reinterpret_cast<const Pack<Stored<From>>*>(from);
   Pack<Stored<To>> y;
-  for (int j = 0; j < kPack; ++j) {
-    if constexpr (std::is_same_v<From, bool>)
-      y.of[j] = converted<To>(x.of[j] != 0);
-    else
-      y.of[j] = converted<To>(x.of[j]);
-  }
-  *reinterpret_cast<Pack<Stored<To>>*>(all.of[0].data + offset_of(all, 0, first)) = y;
+  for (int j = 0; j < kPack; ++j) y.of[j] = cast_one<To, From>(x.of[j]);
+  *reinterpret_cast<Pack<Stored<To>>*>(to) = y;
 }
 
 // Another layout of the same dtype, whose elements are as large as a Word.
@@ -123,32 +134,32 @@ __global__ void copy_elements(const Operands all, const DType compute, const DTy
 }
 
 template <class From>
-void start_packs(const Operands& all) {
+void cast(const Operands& all) {
   switch (all.of[0].dtype) {
 #define X(name, type, text, category) \
   case DType::name:                   \
-    return launch<cast_packs<type, From>>(grid_of(all.numel, kPack), all);
+    return launch<cast_elements<type, From>>(grid_of(all.numel, all.is_packed ? kPack : 1), all);
     TT_FOR_EACH_DTYPE(X)
 #undef X
   }
 }
-void start_packs(const Operands& all) {
+void cast(const Operands& all) {
   switch (all.of[1].dtype) {
 #define X(name, type, text, category) \
   case DType::name:                   \
-    return start_packs<type>(all);
+    return cast<type>(all);
     TT_FOR_EACH_DTYPE(X)
 #undef X
   }
 }
 
 void copy(const Iter& iter) {
-  const Operands all = operands_of(iter);
+  Operands all = operands_of(iter);
   const Operands::One &out = all.of[0], &x = all.of[1];
-  const bool is_direct = x.data && x.dtype == iter.compute && out.dtype == iter.result;
-  if (is_direct && all.is_packed && x.strides[0] != 0) return start_packs(all);
-  if (!is_direct || x.dtype != out.dtype || x.dtype == DType::Bool)
+  if (!x.data || x.dtype != iter.compute || out.dtype != iter.result)
     return launch<copy_elements>(grid_of(all.numel), all, iter.compute, iter.result);
+  if (x.strides[0] == 0) all.is_packed = false;  // one element for all of a pack
+  if (all.is_packed || x.dtype != out.dtype || x.dtype == DType::Bool) return cast(all);
   switch (itemsize(x.dtype)) {
     case 1:
       return move<uint8_t>(all);
