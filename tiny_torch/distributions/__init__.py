@@ -9,6 +9,8 @@ first: distribution.py, then normal.py.
 torch.Size([3])
 """
 
+from types import ModuleType as _ModuleType
+
 from tiny_torch.distributions import constraints, kl, transforms, utils
 from tiny_torch.distributions.bernoulli import Bernoulli
 from tiny_torch.distributions.beta import Beta
@@ -59,19 +61,5 @@ from tiny_torch.distributions.von_mises import VonMises
 from tiny_torch.distributions.weibull import Weibull
 from tiny_torch.distributions.wishart import Wishart
 
-__all__ = [
-    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform",
-    "Categorical", "Cauchy", "Chi2", "ComposeTransform", "ContinuousBernoulli",
-    "CorrCholeskyTransform", "CumulativeDistributionTransform", "Dirichlet", "Distribution",
-    "ExpTransform", "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma",
-    "GeneralizedPareto", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
-    "IndependentTransform", "InverseGamma", "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal",
-    "LogisticNormal", "LowRankMultivariateNormal", "LowerCholeskyTransform", "MixtureSameFamily",
-    "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
-    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PositiveDefiniteTransform",
-    "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform",
-    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform",
-    "StickBreakingTransform", "StudentT", "TanhTransform", "Transform", "TransformedDistribution",
-    "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "identity_transform",
-    "kl", "kl_divergence", "register_kl", "transform_to", "transforms", "utils",
-]  # fmt: skip
+__all__ = ["constraints", "kl", "transforms", "utils"]
+__all__ += [n for n, it in globals().items() if n[0] != "_" and type(it) is not _ModuleType]
