@@ -58,6 +58,17 @@ def in_each_dim(function: Named, *examples: str) -> tuple[Named, Named, Named]:
     return in_so_many(1), in_so_many(2), in_so_many(3)
 
 
+def named(name: str, doc: str) -> Callable[[Named], Named]:
+    """Decorator of a function that another one makes: its name, and what it says of itself."""
+
+    def add(function: Named) -> Named:
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        return function
+
+    return add
+
+
 def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
     """Decorator: the docstring of `planes`, in so many dims; the example is one's own, if any."""
 

@@ -52,9 +52,9 @@ LOAD, EQUAL, AT_LEAST, ANY_BIT, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: lo
 X32 = 1 << 30  # the same calls by other numbers
 READ_FILE, READ_DIR = 1 << 2, 1 << 3  # of Landlock
 # {its version: (how many rights for files it knows, for connections, ways to other processes)}
-EVERYTHING = {
-    1: (13, 0, 0), 2: (14, 0, 0), 3: (15, 0, 0), 4: (15, 2, 0), 5: (16, 2, 0), 6: (16, 2, 2),
-}  # fmt: skip
+EVERYTHING = dict(
+    enumerate(zip((13, 14, 15, 15, 16, 16), (0, 0, 0, 2, 2, 2), (0, 0, 0, 0, 0, 2), strict=True), 1)
+)
 F_SETOWN, F_SETSIG, F_SETOWN_EX = 8, 10, 15  # who gets a signal when a pipe has something
 
 

@@ -13,11 +13,12 @@ from tiny_torch.autograd.view import LEAF
 from tiny_torch.base import layouts
 from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, cuda_count, pin
+from tiny_torch.base.docstrings import named
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.base.switches import settings
-from tiny_torch.functions.public import METHODS, function, method
+from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
@@ -112,46 +113,45 @@ def new_filled(function, shape, value, dtype, device, requires_grad, layout=None
     return wrap(array) if plain else finish(array, requires_grad, pin_memory, function)
 
 
-@function
-def zeros(
-    *sizes: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+def filled_with(value: int, name: str, doc: str) -> Any:
+    """torch.zeros and torch.ones."""
+
+    @function
+    @named(name, doc)
+    def fill(
+        *sizes: Any,
+        size: Any = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        shape = as_sizes(name, sizes, size)
+        if out is not None:
+            return fill_out(name, out, shape, value, dtype)
+        return new_filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
+
+    return fill
+
+
+zeros = filled_with(
+    0,
+    "zeros",
     """A tensor of zeros. https://pytorch.org/docs/stable/generated/torch.zeros.html
 
     >>> import tiny_torch as torch
     >>> torch.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
-    """
-    shape = as_sizes("zeros", sizes, size)
-    if out is not None:
-        return fill_out("zeros", out, shape, 0, dtype)
-    return new_filled("zeros", shape, 0, dtype, device, requires_grad, layout, pin_memory)
-
-
-@function
-def ones(
-    *sizes: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html"""
-    shape = as_sizes("ones", sizes, size)
-    if out is not None:
-        return fill_out("ones", out, shape, 1, dtype)
-    return new_filled("ones", shape, 1, dtype, device, requires_grad, layout, pin_memory)
+    """,
+)
+ones = filled_with(
+    1,
+    "ones",
+    "A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html",
+)
 
 
 @function
@@ -351,58 +351,31 @@ def like(
     return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 
 
-@function
-@as_one
-def empty_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """An uninitialised tensor of the shape, dtype and (dense) strides of `input`."""
-    return like(
-        "empty_like", input, None, dtype, device, requires_grad, layout, memory_format, pin_memory
-    )
+def like_with(value: int | None, name: str, what: str) -> Any:
+    """torch.empty_like, zeros_like and ones_like."""
+
+    @function
+    @as_one
+    @named(name, f"{what} of the shape, dtype and (dense) strides of `input`.")
+    def fill(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        options = dtype, device, requires_grad, layout, memory_format, pin_memory
+        return like(name, input, value, *options)
+
+    return fill
 
 
-@function
-@as_one
-def zeros_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Zeros of the shape, dtype and (dense) strides of `input`."""
-    return like(
-        "zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format, pin_memory
-    )
-
-
-@function
-@as_one
-def ones_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Ones of the shape, dtype and (dense) strides of `input`."""
-    return like(
-        "ones_like", input, 1, dtype, device, requires_grad, layout, memory_format, pin_memory
-    )
+empty_like = like_with(None, "empty_like", "An uninitialised tensor")
+zeros_like = like_with(0, "zeros_like", "Zeros")
+ones_like = like_with(1, "ones_like", "Ones")
 
 
 @function
@@ -434,7 +407,13 @@ def full_like(
 def new(name: str, value: Any) -> Any:
     """x.new_zeros(...) and its kin: shape as given, dtype and device of x."""
 
-    def method(
+    @method
+    @named(
+        name,
+        "A tensor with this one's dtype and device, of another size.\n\n"
+        f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html",
+    )
+    def fill(
         self: Tensor,
         *sizes: Any,
         size: Any = None,
@@ -448,12 +427,7 @@ def new(name: str, value: Any) -> Any:
         dtype, device = dtype or self.array.dtype, device or self.array.device
         return new_filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = (
-        f"A tensor with this one's dtype and device, of another size.\n\n"
-        f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html"
-    )
-    return method
+    return fill
 
 
 @method
@@ -478,4 +452,4 @@ def new_full(
 
 
 for _name, _value in (("new_empty", None), ("new_zeros", 0), ("new_ones", 1)):
-    METHODS[_name] = new(_name, _value)
+    new(_name, _value)
