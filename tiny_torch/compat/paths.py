@@ -72,6 +72,12 @@ transforms: vision.transforms
 utils._pytree: base.pytree
 version: base.version
 """))  # fmt: skip
+# Rooms whose modules PyTorch has one level up.
+HOMES |= {
+    f"{room.rpartition('.')[0]}.{file.stem}": f"{room}.{file.stem}"
+    for room in ("distributions.continuous", "distributions.discrete", "distributions.multivariate")
+    for file in Path(__file__).parents[1].joinpath(*room.split(".")).glob("[!_]*.py")
+}
 # Path, where the names are: the names. Pickles of PyTorch call those of exchange.rebuild.
 PATHS = [(*places.split(), names) for places, names in rows("""
 . compat.foreach: _foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add
@@ -101,6 +107,7 @@ PATHS = [(*places.split(), names) for places, names in rows("""
 . jit: ScriptFunction ScriptModule
 autograd autograd.anomaly_mode: detect_anomaly set_detect_anomaly
 autograd.graph autograd.multi_grad: register_multi_grad_hook
+autograd.variable autograd.function: Variable VariableMeta
 autograd.profiler compat.private: emit_itt emit_nvtx
 _tensor .: Tensor
 _tensor exchange.rebuild: _rebuild_from_type_v2
@@ -125,7 +132,7 @@ models vision.models._weights: AlexNet_Weights MobileNet_V2_Weights ResNeXt101_3
     ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights
     Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
 nn nn.parallel: DataParallel
-nn.modules.module nn.modules._state_dict: _IncompatibleKeys
+nn.modules.module nn.modules._parts.state_dict: _IncompatibleKeys
 distributions.transforms distributions._transform: _InverseTransform
 jit.annotations compat.annotations: Dict List Optional Tuple
 nn.modules.rnn nn: GRUCell LSTMCell RNNCell RNNCellBase
@@ -135,9 +142,16 @@ nn.utils nn.utils.convert_parameters: parameters_to_vector vector_to_parameters
 nn.utils nn.utils.fusion: fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval
     fuse_linear_bn_weights
 nn.utils nn.utils.init: skip_init
+optim optim.adadelta: Adadelta
 optim optim.adafactor: Adafactor
+optim optim.adagrad: Adagrad
+optim optim.adamax: Adamax
+optim optim.asgd: ASGD
 optim optim.lbfgs: LBFGS
 optim optim.muon: Muon
+optim optim.nadam: NAdam
+optim optim.radam: RAdam
+optim optim.rprop: Rprop
 storage serialization: _load_from_bytes
 utils tools.explaining: explain
 utils._foreach_utils compat.foreach: _device_has_foreach_support

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from tiny_torch.autograd.record import recordable
 from tiny_torch.base.docstrings import extend, own_methods
 from tiny_torch.functions.refusals import refused_by_layer
-from tiny_torch.nn.modules._calling import Calling
-from tiny_torch.nn.modules._conversion import Conversion
-from tiny_torch.nn.modules._state_dict import StateDict
+from tiny_torch.nn.modules._parts.calling import Calling
+from tiny_torch.nn.modules._parts.conversion import Conversion
+from tiny_torch.nn.modules._parts.state_dict import StateDict
 from tiny_torch.nn.modules.activation import *
 from tiny_torch.nn.modules.adaptive import *
 from tiny_torch.nn.modules.batchnorm import *
