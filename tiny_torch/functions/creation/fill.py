@@ -13,7 +13,7 @@ from tiny_torch.autograd.view import LEAF
 from tiny_torch.base import layouts
 from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, cuda_count, pin
-from tiny_torch.base.docstrings import named
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.base.modes import NO_GRAD, modes
@@ -27,13 +27,17 @@ are_sizes = _core.are_sizes  # the same, and that none is negative
 PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
+def check_differentiable(dtype: Any, requires_grad: Any) -> None:
+    if requires_grad and not dtype.is_floating_point:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
 def finish(
     array: Any, requires_grad: Any = False, pin_memory: Any = False, function: str = "tensor"
 ) -> Tensor:
     if requires_grad is not False and requires_grad is not None:
         check_bool(function, "requires_grad", None, requires_grad)
-    if requires_grad and not array.dtype.is_floating_point:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    check_differentiable(array.dtype, requires_grad)
     if pin_memory:
         array = pin(array)
     return wrap(array, LEAF if requires_grad else None)
@@ -117,7 +121,7 @@ def filled_with(value: int, name: str, doc: str) -> Any:
     """torch.zeros and torch.ones."""
 
     @function
-    @named(name, doc)
+    @give_name(name, doc)
     def fill(
         *sizes: Any,
         size: Any = None,
@@ -239,10 +243,19 @@ def resize_array(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
     return self
 
 
-def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
-    _core.check_tensor(function, "out", 2, out)
-    if as_dtype(function, dtype) not in (None, out.dtype):
+def dtype_of(out: Tensor | None, function: str, dtype: Any, position: int = 1) -> Any:
+    """out's dtype, where there is one; RuntimeError where `dtype` is another."""
+    dtype = as_dtype(function, dtype)
+    if out is None:
+        return dtype
+    _core.check_tensor(function, "out", position, out)
+    if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    return out.dtype
+
+
+def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
+    dtype_of(out, function, dtype, 2)
     if modes.bits & NO_GRAD == 0 and out.requires_grad:
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "
@@ -356,7 +369,7 @@ def like_with(value: int | None, name: str, what: str) -> Any:
 
     @function
     @as_one
-    @named(name, f"{what} of the shape, dtype and (dense) strides of `input`.")
+    @give_name(name, f"{what} of the shape, dtype and (dense) strides of `input`.")
     def fill(
         input: Tensor,
         *,
@@ -367,8 +380,9 @@ def like_with(value: int | None, name: str, what: str) -> Any:
         requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        options = dtype, device, requires_grad, layout, memory_format, pin_memory
-        return like(name, input, value, *options)
+        return like(
+            name, input, value, dtype, device, requires_grad, layout, memory_format, pin_memory
+        )
 
     return fill
 
@@ -408,7 +422,7 @@ def new(name: str, value: Any) -> Any:
     """x.new_zeros(...) and its kin: shape as given, dtype and device of x."""
 
     @method
-    @named(
+    @give_name(
         name,
         "A tensor with this one's dtype and device, of another size.\n\n"
         f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html",

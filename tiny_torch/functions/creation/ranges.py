@@ -11,10 +11,17 @@ from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, to_device
-from tiny_torch.base.docstrings import named
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import check_range, not_implemented
-from tiny_torch.functions.common import check_tensor, into, place_of, refuse_history
-from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, int64, item_of
+from tiny_torch.functions.common import into, place_of, refuse_history
+from tiny_torch.functions.creation.fill import (
+    as_dtype,
+    check_options,
+    dtype_of,
+    finish,
+    int64,
+    item_of,
+)
 from tiny_torch.functions.public import function
 from tiny_torch.tensor import Tensor, wrap
 
@@ -254,16 +261,6 @@ def as_end(function: str, argument: str, value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def dtype_of(out: Tensor | None, function: str, dtype: Any) -> Any:
-    dtype = as_dtype(function, dtype)
-    if out is None:
-        return dtype
-    check_tensor(function, "out", 1, out)
-    if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-    return out.dtype
-
-
 def check_not_bool(kernel: str, dtype: Any) -> None:
     if dtype is _core.bool:
         raise not_implemented(kernel, dtype)
@@ -340,7 +337,7 @@ def triangle(name: str, where: str, keeps: str) -> Any:
     """torch.tril_indices and triu_indices."""
 
     @function
-    @named(
+    @give_name(
         name,
         f"(2, n): rows and columns of the places on and {where} a diagonal, row by row.\n\n"
         f"https://pytorch.org/docs/stable/generated/torch.{name}.html",

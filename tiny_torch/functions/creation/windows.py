@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float, as_int
-from tiny_torch.base.docstrings import named
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import HALVES
 from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, ones
 from tiny_torch.functions.creation.ranges import arange
@@ -58,7 +58,7 @@ def by(shape: Any, name: str, doc: str) -> Any:
     """A window without coefficients, from its shape: shape(samples, last)."""
 
     @function
-    @named(name, doc)
+    @give_name(name, doc)
     def make(
         window_length: int,
         periodic: bool = True,

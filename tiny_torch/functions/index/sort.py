@@ -11,7 +11,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
-from tiny_torch.base.docstrings import named
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.functions.common import compute_for_out, into, into_same, standalone
 from tiny_torch.functions.index.selection import checked_dim, select_pair
 from tiny_torch.functions.public import function_and_method
@@ -235,7 +235,7 @@ def quantile_by(name: str, doc: str) -> Any:
 
     @function_and_method
     @as_one
-    @named(name, doc)
+    @give_name(name, doc)
     def find(
         input: Tensor,
         q: Any,

@@ -14,7 +14,7 @@ from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int, check_bool
 from tiny_torch.base.devices import CoreArrays, array_module, default, to_device
-from tiny_torch.base.docstrings import named
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.functions.common import check_tensor, into, place_of
 from tiny_torch.functions.creation.fill import (
     as_dtype,
@@ -169,10 +169,7 @@ def new_random(function, size, out, dtype, device, layout, pin_memory):
     shape = as_sizes(function, size)
     if out is None:
         return new_filled(function, shape, None, dtype, device, False, layout, pin_memory)
-    check_tensor(function, "out", 2, out)
-    if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-    return resize_out(function, out, shape)
+    return fill_out(function, out, shape, None, dtype)
 
 
 def with_requires_grad(function: str, result: Tensor, requires_grad: Any) -> Tensor:
@@ -188,11 +185,11 @@ def sizes(function: str, size: tuple, named: dict) -> tuple:
     return (bind(function, size, named, ("size",))["size"],)
 
 
-def of_shape(name: str, numbers: str, sampler: Callable, *bounds: float) -> Any:
+def of_shape(name: str, numbers: str, sampler: Callable, a: float, b: float) -> Any:
     """torch.rand and randn."""
 
     @function
-    @named(name, f"{numbers}. https://pytorch.org/docs/stable/generated/torch.{name}.html")
+    @give_name(name, f"{numbers}. https://pytorch.org/docs/stable/generated/torch.{name}.html")
     def make(
         *size: Any,
         generator: Generator | None = None,
@@ -207,7 +204,7 @@ def of_shape(name: str, numbers: str, sampler: Callable, *bounds: float) -> Any:
         if named or not size:
             size = sizes(name, size, named)
         result = new_random(name, size, out, dtype, device, layout, pin_memory)
-        draw(result, sampler, generator, *bounds)
+        draw(result, sampler, generator, a, b)
         return result if requires_grad is False else with_requires_grad(name, result, requires_grad)
 
     return make

@@ -6,7 +6,6 @@ import os
 import warnings
 from typing import Any
 
-import tiny_torch as torch
 from tiny_torch.base.extras import pillow
 from tiny_torch.vision.datasets import download
 from tiny_torch.vision.datasets.idx import read_idx
@@ -21,6 +20,16 @@ t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz
 def files_of(digests: str) -> list[tuple[str, str]]:
     """The four files by name, each with its MD5 digest."""
     return list(zip(NAMES.split(), digests.split(), strict=True))
+
+
+def renamed(old: str, new: str) -> Any:
+    """A property that warns of its old name."""
+
+    def read(self: Any) -> Any:
+        warnings.warn(f"{old} has been renamed {new}", stacklevel=2)
+        return getattr(self, new)
+
+    return property(read, doc=f"`{new}`; deprecated: warns.")
 
 
 class MNIST(TrainOrTest):
@@ -93,27 +102,9 @@ class MNIST(TrainOrTest):
         """The label of each class by its name."""
         return {name: label for label, name in enumerate(self.classes)}
 
-    @property
-    def train_data(self) -> torch.Tensor:
-        """`data`; deprecated, as the other three: warns."""
-        return self._warn_of_old_name("train_data", "data")
-
-    @property
-    def test_data(self) -> torch.Tensor:
-        return self._warn_of_old_name("test_data", "data")
-
-    @property
-    def train_labels(self) -> torch.Tensor:
-        """`targets`; deprecated."""
-        return self._warn_of_old_name("train_labels", "targets")
-
-    @property
-    def test_labels(self) -> torch.Tensor:
-        return self._warn_of_old_name("test_labels", "targets")
-
-    def _warn_of_old_name(self, old: str, new: str) -> Any:
-        warnings.warn(f"{old} has been renamed {new}", stacklevel=3)
-        return getattr(self, new)
+    train_data, test_data = renamed("train_data", "data"), renamed("test_data", "data")
+    train_labels = renamed("train_labels", "targets")
+    test_labels = renamed("test_labels", "targets")
 
     def download(self) -> None:
         """Fetches what is missing, both for training and for testing, and unpacks it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import nn
-from tiny_torch.base.docstrings import named
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.vision.models._weights import check_weights, initialize
 
 # channels of each convolution; a bar halves the image
@@ -73,7 +73,7 @@ def _vgg(depth: int, batch_norm: bool = False, doc: str = "") -> Any:
     name = f"vgg{depth}" + "_bn" * batch_norm
     layers = f"{depth} layers" + " with batch normalization" * batch_norm
 
-    @named(name, doc or f"VGG of {layers}; arguments and errors as of `vgg11`.")
+    @give_name(name, doc or f"VGG of {layers}; arguments and errors as of `vgg11`.")
     def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
         check_weights(name, weights, kwargs)
         return VGG(_features(depth, batch_norm), **kwargs)
