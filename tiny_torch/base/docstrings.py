@@ -95,7 +95,7 @@ def copy_as(name: str, function: FunctionType) -> FunctionType:
     return copy
 
 
-def with_parameters(function: FunctionType, name: str, doc: str | None, **names: str) -> Any:
+def with_parameters(function: Any, name: str, doc: str | None, **names: str) -> Any:
     """The same function under another name, whose parameters have other names, too."""
     copy = copy_as(name, function)
     code = copy.__code__
