@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def new_filled(function, shape, value, dtype, device, requires_grad, layout=None
     return wrap(array) if plain else finish(array, requires_grad, pin_memory, function)
 
 
-def filled_with(value: int, name: str, doc: str) -> Any:
+def filled_with(value: int, name: str, doc: str) -> Callable[..., Tensor]:
     """torch.zeros and torch.ones."""
 
     @function
@@ -364,7 +365,7 @@ def like(
     return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 
 
-def like_with(value: int | None, name: str, what: str) -> Any:
+def like_with(value: int | None, name: str, what: str) -> Callable[..., Tensor]:
     """torch.empty_like, zeros_like and ones_like."""
 
     @function

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
@@ -333,7 +334,7 @@ def triangle_indices(name: str, row: int, col: int, keeps: Any, dtype: Any, devi
     return to_device(places.transpose(0, 1).contiguous().astype(dtype), device)
 
 
-def triangle(name: str, where: str, keeps: str) -> Any:
+def triangle(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
     """torch.tril_indices and triu_indices."""
 
     @function

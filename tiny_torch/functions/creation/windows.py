@@ -6,6 +6,7 @@ A periodic window is the symmetric one of one more sample, without its last.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
@@ -54,7 +55,7 @@ def check_beside(name: str, periodic: bool | None, *, given: bool) -> bool:
     return periodic is not False
 
 
-def by(shape: Any, name: str, doc: str) -> Any:
+def by(shape: Any, name: str, doc: str) -> Callable[..., Tensor]:
     """A window without coefficients, from its shape: shape(samples, last)."""
 
     @function

@@ -5,6 +5,7 @@ Results along a dim have names: values, and indices (int64), which say where the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
@@ -230,7 +231,7 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
     return (q * (n - 1)).where(numbers == n, float(n - 1))  # the last position is a NaN's
 
 
-def quantile_by(name: str, doc: str) -> Any:
+def quantile_by(name: str, doc: str) -> Callable[..., Tensor]:
     """torch.quantile and nanquantile."""
 
     @function_and_method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
@@ -52,7 +53,7 @@ def sum_of_products_inplace(op, x, a, b, beta, alpha):
     return apply_inplace(op, x, a, b, *factors(op.__name__.lower(), x.dtype, beta, alpha))
 
 
-def adding(op: Any, a: str, b: str, doc: str) -> Any:
+def adding(op: Any, a: str, b: str, doc: str) -> Callable[..., Tensor]:
     """torch.addmm and its kin, of factors of those names; and the method that does it in place."""
     name = op.__name__.lower()
 

@@ -185,7 +185,9 @@ def sizes(function: str, size: tuple, named: dict) -> tuple:
     return (bind(function, size, named, ("size",))["size"],)
 
 
-def of_shape(name: str, numbers: str, sampler: Callable, a: float, b: float) -> Any:
+def of_shape(
+    name: str, numbers: str, sampler: Callable, a: float, b: float
+) -> Callable[..., Tensor]:
     """torch.rand and randn."""
 
     @function
