@@ -22,7 +22,7 @@ def files_of(digests: str) -> list[tuple[str, str]]:
     return list(zip(NAMES.split(), digests.split(), strict=True))
 
 
-def renamed(old: str, new: str) -> Any:
+def warn_old_name(old: str, new: str) -> Any:
     """A property that warns of its old name."""
 
     def read(self: Any) -> Any:
@@ -102,9 +102,9 @@ class MNIST(TrainOrTest):
         """The label of each class by its name."""
         return {name: label for label, name in enumerate(self.classes)}
 
-    train_data, test_data = renamed("train_data", "data"), renamed("test_data", "data")
-    train_labels = renamed("train_labels", "targets")
-    test_labels = renamed("test_labels", "targets")
+    train_data, test_data = warn_old_name("train_data", "data"), warn_old_name("test_data", "data")
+    train_labels = warn_old_name("train_labels", "targets")
+    test_labels = warn_old_name("test_labels", "targets")
 
     def download(self) -> None:
         """Fetches what is missing, both for training and for testing, and unpacks it."""
