@@ -2,6 +2,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <sstream>
+
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/dtypes/type_name.h"
@@ -22,49 +24,28 @@ constexpr DType kNoTensors{kDTypes};
 
 // PyTorch's dtypes that no tensor here has: packages compare with them, and list them in tables.
 enum class Kind : char { Complex, Float, Integer, Bits, Quantized };
-struct NamedDType {
-  const char *name, *scalar_type;
-  int itemsize;
+// Of a kind: name, scalar type and bytes of each.
+struct NamedDTypes {
   Kind kind;
   bool is_signed;
+  const char* each;
 };
-constexpr NamedDType kNamed[] = {
-    {"complex32", "ComplexHalf", 4, Kind::Complex, true},
-    {"complex64", "ComplexFloat", 8, Kind::Complex, true},
-    {"complex128", "ComplexDouble", 16, Kind::Complex, true},
-    {"float8_e4m3fn", "Float8_e4m3fn", 1, Kind::Float, true},
-    {"float8_e4m3fnuz", "Float8_e4m3fnuz", 1, Kind::Float, true},
-    {"float8_e5m2", "Float8_e5m2", 1, Kind::Float, true},
-    {"float8_e5m2fnuz", "Float8_e5m2fnuz", 1, Kind::Float, true},
-    {"float8_e8m0fnu", "Float8_e8m0fnu", 1, Kind::Float, false},
-    {"float4_e2m1fn_x2", "Float4_e2m1fn_x2", 1, Kind::Float, true},
-    {"uint16", "UInt16", 2, Kind::Integer, false},
-    {"uint32", "UInt32", 4, Kind::Integer, false},
-    {"uint64", "UInt64", 8, Kind::Integer, false},
-    {"uint1", "UInt1", 1, Kind::Integer, false},
-    {"uint2", "UInt2", 1, Kind::Integer, false},
-    {"uint3", "UInt3", 1, Kind::Integer, false},
-    {"uint4", "UInt4", 1, Kind::Integer, false},
-    {"uint5", "UInt5", 1, Kind::Integer, false},
-    {"uint6", "UInt6", 1, Kind::Integer, false},
-    {"uint7", "UInt7", 1, Kind::Integer, false},
-    {"int1", "Int1", 1, Kind::Integer, true},
-    {"int2", "Int2", 1, Kind::Integer, true},
-    {"int3", "Int3", 1, Kind::Integer, true},
-    {"int4", "Int4", 1, Kind::Integer, true},
-    {"int5", "Int5", 1, Kind::Integer, true},
-    {"int6", "Int6", 1, Kind::Integer, true},
-    {"int7", "Int7", 1, Kind::Integer, true},
-    {"bits8", "Bits8", 1, Kind::Bits, false},
-    {"bits16", "Bits16", 2, Kind::Bits, false},
-    {"bits1x8", "Bits1x8", 1, Kind::Bits, false},
-    {"bits2x4", "Bits2x4", 1, Kind::Bits, false},
-    {"bits4x2", "Bits4x2", 1, Kind::Bits, false},
-    {"qint8", "QInt8", 1, Kind::Quantized, false},
-    {"qint32", "QInt32", 4, Kind::Quantized, false},
-    {"quint8", "QUInt8", 1, Kind::Quantized, false},
-    {"quint4x2", "QUInt4x2", 1, Kind::Quantized, false},
-    {"quint2x4", "QUInt2x4", 1, Kind::Quantized, false},
+constexpr NamedDTypes kNamed[] = {
+    {Kind::Complex, true,
+     "complex32 ComplexHalf 4 complex64 ComplexFloat 8 complex128 ComplexDouble 16"},
+    {Kind::Float, true,
+     "float8_e4m3fn Float8_e4m3fn 1 float8_e4m3fnuz Float8_e4m3fnuz 1 float8_e5m2 "
+     "Float8_e5m2 1 float8_e5m2fnuz Float8_e5m2fnuz 1 float4_e2m1fn_x2 Float4_e2m1fn_x2 1"},
+    {Kind::Float, false, "float8_e8m0fnu Float8_e8m0fnu 1"},
+    {Kind::Integer, false,
+     "uint16 UInt16 2 uint32 UInt32 4 uint64 UInt64 8 uint1 UInt1 1 uint2 UInt2 1 uint3 "
+     "UInt3 1 uint4 UInt4 1 uint5 UInt5 1 uint6 UInt6 1 uint7 UInt7 1"},
+    {Kind::Integer, true,
+     "int1 Int1 1 int2 Int2 1 int3 Int3 1 int4 Int4 1 int5 Int5 1 int6 Int6 1 int7 Int7 1"},
+    {Kind::Bits, false,
+     "bits8 Bits8 1 bits16 Bits16 2 bits1x8 Bits1x8 1 bits2x4 Bits2x4 1 bits4x2 Bits4x2 1"},
+    {Kind::Quantized, false,
+     "qint8 QInt8 1 qint32 QInt32 4 quint8 QUInt8 1 quint4x2 QUInt4x2 1 quint2x4 QUInt2x4 1"},
 };
 
 PyTypeObject* dtype_type;
@@ -133,15 +114,19 @@ DTypeObject* add_dtype(PyObject* module, DType dtype, const char* name, const ch
   return self;
 }
 
-void add_named(PyObject* module, const NamedDType& named) {
-  DTypeObject* const self =
-      add_dtype(module, kNoTensors, named.name, named.scalar_type, named.itemsize);
-  self->is_floating_point = named.kind == Kind::Float;
-  self->is_complex = named.kind == Kind::Complex;
-  self->is_signed = named.is_signed;
-  if (named.kind == Kind::Bits) self->without_sign = "Bits types are undefined";
-  if (named.kind == Kind::Quantized)
-    self->without_sign = "isSignedType not supported for quantized types";
+void add_named(PyObject* module, const NamedDTypes& named) {
+  std::istringstream words(named.each);
+  std::string name, scalar_type;
+  for (size_t itemsize; words >> name >> scalar_type >> itemsize;) {
+    DTypeObject* const self =
+        add_dtype(module, kNoTensors, name.c_str(), scalar_type.c_str(), itemsize);
+    self->is_floating_point = named.kind == Kind::Float;
+    self->is_complex = named.kind == Kind::Complex;
+    self->is_signed = named.is_signed;
+    if (named.kind == Kind::Bits) self->without_sign = "Bits types are undefined";
+    if (named.kind == Kind::Quantized)
+      self->without_sign = "isSignedType not supported for quantized types";
+  }
 }
 
 // complex64 is made of float32, which is what `real` becomes.
@@ -176,7 +161,7 @@ void add_dtypes(PyObject* module) {
     self->is_signed = dtype != DType::Bool && dtype != DType::UInt8;
     objects[i] = reinterpret_cast<PyObject*>(self);
   }
-  for (const NamedDType& named : kNamed) add_named(module, named);
+  for (const NamedDTypes& named : kNamed) add_named(module, named);
   pair(module, "complex32", DType::Float16);
   pair(module, "complex64", DType::BFloat16);
   pair(module, "complex64", DType::Float32);

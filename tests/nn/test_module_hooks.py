@@ -225,7 +225,7 @@ def test_hooks_as_in_pytorch(oracle, monkeypatch, program):
     logs = []
     for torch in (oracle, tiny_torch):
         log = Log(torch)
-        home = tiny_torch.nn.modules._calling if torch is tiny_torch else log.module
+        home = tiny_torch.nn.modules._parts.calling if torch is tiny_torch else log.module
         monkeypatch.setattr(home, "_global_is_full_backward_hook", None)
         program(torch, log)
         logs.append(log)

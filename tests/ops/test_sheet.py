@@ -7,7 +7,7 @@ import re
 from tiny_torch.amp.policies import FUNCTIONS, policy_key
 from tiny_torch.autograd._profiler.costs import COSTS
 from tiny_torch.autograd.graph import Op
-from tiny_torch.autograd.names import aten_name
+from tiny_torch.autograd.record import aten_name
 from tiny_torch.ops.nn.padding import CIRCULAR, REFLECT, REPLICATE, PadFromInput
 from tiny_torch.ops.nn.pool import AdaptiveAvgPool, AvgPool, MaxPool, MaxPoolWithIndices
 

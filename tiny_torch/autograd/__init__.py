@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tiny_torch.autograd.function import Function
+from tiny_torch.autograd.function import Function, Variable
 from tiny_torch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -14,7 +14,6 @@ from tiny_torch.autograd.grad_mode import (
 )
 from tiny_torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tiny_torch.autograd.gradients import backward, grad
-from tiny_torch.autograd.variable import Variable
 
 if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
     from tiny_torch.autograd import functional as functional

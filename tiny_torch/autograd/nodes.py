@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch.autograd import graph
 from tiny_torch.autograd.graph import GradientEdge, Node, edge_of
 from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
-from tiny_torch.autograd.names import node_name
+from tiny_torch.autograd.record import node_name
 from tiny_torch.autograd.saved import properties_of, save_on_cpu, saved_tensors_hooks
 from tiny_torch.base.docstrings import extend
 from tiny_torch.tensor import Tensor

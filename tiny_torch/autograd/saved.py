@@ -131,11 +131,10 @@ module_of[SAVED_HOOKS] = sys.modules[__name__]
 
 # PyTorch's words for arguments of forward, where ours are others. An op's own are its `words`, with
 # commas for a tuple of settings.
-WORDS = {
-    "x": "self", "y": "other", "low": "min", "high": "max", "dims": "dim", "edge": "lambd",
-    "slope": "negative_slope", "p": "ord", "w": "weight",
-    "q": "query", "k": "key", "v": "value", "mask": "attn_mask", "causal": "is_causal",
-}  # fmt: skip
+WORDS = """
+    x:self y:other low:min high:max dims:dim edge:lambd slope:negative_slope p:ord w:weight
+    q:query k:key v:value mask:attn_mask causal:is_causal
+"""
 # Arguments that PyTorch's nodes do not have; settings are several in one.
 UNSAID = {
     *("arguments", "by_frequency", "core", "dtype", "momentum", "options", "out", "settings"),
@@ -161,7 +160,7 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, Any]]:
     if not isinstance(op.forward, _core.Method):
         takes = tuple(inspect.signature(op.forward).parameters)
     said = op.words(node) if callable(op.words) else op.words
-    words = {**WORDS, **dict(pair.split(":") for pair in said.split())}
+    words = dict(pair.split(":") for pair in [*WORDS.split(), *said.split()])
     count = len(node.edges)
     for k, place in enumerate(op.saves):
         if place is None or (place >= 0 and place >= len(takes)):

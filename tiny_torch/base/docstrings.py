@@ -58,6 +58,17 @@ def in_each_dim(function: Named, *examples: str) -> tuple[Named, Named, Named]:
     return in_so_many(1), in_so_many(2), in_so_many(3)
 
 
+def give_name(name: str, doc: str) -> Callable[[Named], Named]:
+    """Decorator of a function that another one makes: its name, and what it says of itself."""
+
+    def add(function: Named) -> Named:
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        return function
+
+    return add
+
+
 def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
     """Decorator: the docstring of `planes`, in so many dims; the example is one's own, if any."""
 
@@ -81,6 +92,16 @@ def copy_as(name: str, function: FunctionType) -> FunctionType:
     del copy.__wrapped__  # type: ignore[attr-defined]
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__, copy.__name__ = name, name.rpartition(".")[2]
+    return copy
+
+
+def with_parameters(function: Any, name: str, doc: str | None, **names: str) -> Any:
+    """The same function under another name, whose parameters have other names, too."""
+    copy = copy_as(name, function)
+    code = copy.__code__
+    copy.__code__ = code.replace(co_varnames=tuple([names.get(n, n) for n in code.co_varnames]))
+    copy.__annotations__ = {names.get(n, n): kind for n, kind in copy.__annotations__.items()}
+    copy.__doc__ = doc
     return copy
 
 

@@ -9,42 +9,29 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
-# name: what it holds. PyTorch has a twin of each, with "_out", for results written into `out=`.
+# What a result holds: the functions that answer one. PyTorch has a twin of each, with "_out", for
+# results written into `out=`.
 FIELDS = {
-    "aminmax": "min max",
-    "cummax": "values indices",
-    "cummin": "values indices",
-    "frexp": "mantissa exponent",
-    "geqrf": "a tau",
-    "histogram": "hist bin_edges",
-    "histogramdd": "hist bin_edges",
-    "kthvalue": "values indices",
-    "linalg_cholesky_ex": "L info",
-    "linalg_eig": "eigenvalues eigenvectors",
-    "linalg_eigh": "eigenvalues eigenvectors",
-    "linalg_inv_ex": "inverse info",
-    "linalg_ldl_factor": "LD pivots",
-    "linalg_ldl_factor_ex": "LD pivots info",
-    "linalg_lstsq": "solution residuals rank singular_values",
-    "linalg_lu": "P L U",
-    "linalg_lu_factor": "LU pivots",
-    "linalg_lu_factor_ex": "LU pivots info",
-    "linalg_qr": "Q R",
-    "linalg_slogdet": "sign logabsdet",
-    "linalg_solve_ex": "result info",
-    "linalg_svd": "U S Vh",
-    "lu_unpack": "P L U",
-    "max": "values indices",
-    "median": "values indices",
-    "min": "values indices",
-    "mode": "values indices",
-    "nanmedian": "values indices",
-    "qr": "Q R",
-    "slogdet": "sign logabsdet",
-    "sort": "values indices",
-    "svd": "U S V",
-    "topk": "values indices",
-    "triangular_solve": "solution cloned_coefficient",
+    "min max": "aminmax",
+    "values indices": "cummax cummin kthvalue max median min mode nanmedian sort topk",
+    "mantissa exponent": "frexp",
+    "a tau": "geqrf",
+    "hist bin_edges": "histogram histogramdd",
+    "L info": "linalg_cholesky_ex",
+    "eigenvalues eigenvectors": "linalg_eig linalg_eigh",
+    "inverse info": "linalg_inv_ex",
+    "LD pivots": "linalg_ldl_factor",
+    "LD pivots info": "linalg_ldl_factor_ex",
+    "solution residuals rank singular_values": "linalg_lstsq",
+    "P L U": "linalg_lu lu_unpack",
+    "LU pivots": "linalg_lu_factor",
+    "LU pivots info": "linalg_lu_factor_ex",
+    "Q R": "linalg_qr qr",
+    "sign logabsdet": "linalg_slogdet slogdet",
+    "result info": "linalg_solve_ex",
+    "U S Vh": "linalg_svd",
+    "U S V": "svd",
+    "solution cloned_coefficient": "triangular_solve",
 }
 
 
@@ -80,7 +67,8 @@ def result_class(name: str, fields: str) -> type[NamedResult]:
     return type(name, (NamedResult,), body)
 
 
-for _name, _fields in FIELDS.items():
-    globals()[_name] = result_class(_name, _fields)
-    globals()[_name + "_out"] = result_class(_name + "_out", _fields)
+for _fields, _names in FIELDS.items():
+    for _name in _names.split():
+        globals()[_name] = result_class(_name, _fields)
+        globals()[_name + "_out"] = result_class(_name + "_out", _fields)
 _lu_with_info = result_class("_lu_with_info", "LU pivots info")  # torch.lu's, without a twin

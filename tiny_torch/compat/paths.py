@@ -18,161 +18,150 @@ from typing import Any
 from tiny_torch.compat import refused
 
 STANDINS = Path(__file__).with_name("standins")  # jit, compiler and their kin
-ROOMS = {
-    "": "cuda distributed distributions export func",
-    "autograd": "anomaly_mode functional profiler profiler_util",
-    "cuda": "amp",
-    "distributed": "algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pipelining "
-    "tensor",
-    "distributed.checkpoint": "state_dict",
-    "distributed.tensor": "parallel",
-    "distributed.nn": "functional",
-    "distributed.algorithms": "ddp_comm_hooks",
-    "distributed.algorithms.ddp_comm_hooks": "default_hooks",
-    "nn": "attention common_types parallel",
-    "nn.modules": "utils",
-    "nn.utils": "clip_grad parametrizations parametrize prune",
-    "optim": "lr_scheduler swa_utils",
-    "utils": "checkpoint data deterministic hooks images memory monitor viz",
+
+
+def rows(text: str) -> list[tuple[str, str]]:
+    """(What is before the first colon, what is behind) of each line; an indented one goes on."""
+    lines = text.replace("\n    ", " ").strip().splitlines()
+    return [(key, value.strip()) for key, _, value in (x.partition(":") for x in lines)]
+
+
+# Path: the modules in it that are loaded when asked for. "." is the package itself.
+ROOMS = dict(rows("""
+.: cuda distributed distributions export func
+autograd: anomaly_mode functional profiler profiler_util
+cuda: amp
+distributed: algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pipelining tensor
+distributed.checkpoint: state_dict
+distributed.tensor: parallel
+distributed.nn: functional
+distributed.algorithms: ddp_comm_hooks
+distributed.algorithms.ddp_comm_hooks: default_hooks
+nn: attention common_types parallel
+nn.modules: utils
+nn.utils: clip_grad parametrizations parametrize prune
+optim: lr_scheduler swa_utils
+utils: checkpoint data deterministic hooks images memory monitor viz
+"""))  # fmt: skip
+# Whole modules, with what is in them. PyTorch's (datasets, models, transforms: torchvision's) path:
+# where it is here.
+HOMES = dict(rows("""
+accelerator: cuda.accelerator
+backends: compat.backends
+cpu: compat.cpu
+datasets: vision.datasets
+distributed.elastic.multiprocessing.errors: distributed.record
+futures: distributed.work
+linalg: functions.torch_linalg
+metrics: utils.metrics
+models: vision.models
+multiprocessing: utils.multiprocessing
+nn.modules.channelshuffle: nn.modules.spatial
+nn.modules.fold: nn.modules.spatial
+nn.modules.pixelshuffle: nn.modules.spatial
+nn.modules.sparse: nn.modules.embedding
+nn.modules.upsampling: nn.modules.spatial
+onnx: export.onnx
+profiler: tools.profiler
+random: functions.random.generator
+return_types: base.return_types
+safetensors: exchange.safetensors
+serialization: exchange.serialization
+special: functions.torch_special
+storage: functions.storage
+testing: utils.testing
+transforms: vision.transforms
+utils._pytree: base.pytree
+version: base.version
+"""))  # fmt: skip
+# Rooms whose modules PyTorch has one level up.
+HOMES |= {
+    f"{room.rpartition('.')[0]}.{file.stem}": f"{room}.{file.stem}"
+    for room in ("distributions.continuous", "distributions.discrete", "distributions.multivariate")
+    for file in Path(__file__).parents[1].joinpath(*room.split(".")).glob("[!_]*.py")
 }
-# Whole modules, with what is in them: PyTorch's path, and where it is here.
-HOMES = {
-    "accelerator": "cuda.accelerator",
-    "backends": "compat.backends",
-    "cpu": "compat.cpu",
-    "datasets": "vision.datasets",  # torchvision's
-    "distributed.elastic.multiprocessing.errors": "distributed.record",
-    "futures": "distributed.work",
-    "linalg": "functions.torch_linalg",
-    "metrics": "utils.metrics",
-    "models": "vision.models",
-    "multiprocessing": "utils.multiprocessing",
-    "nn.modules.channelshuffle": "nn.modules.spatial",
-    "nn.modules.fold": "nn.modules.spatial",
-    "nn.modules.pixelshuffle": "nn.modules.spatial",
-    "nn.modules.sparse": "nn.modules.embedding",
-    "nn.modules.upsampling": "nn.modules.spatial",
-    "onnx": "export.onnx",
-    "profiler": "tools.profiler",
-    "random": "functions.random.generator",
-    "return_types": "base.return_types",
-    "safetensors": "exchange.safetensors",
-    "serialization": "exchange.serialization",
-    "special": "functions.torch_special",
-    "storage": "functions.storage",
-    "testing": "utils.testing",
-    "transforms": "vision.transforms",
-    "utils._pytree": "base.pytree",
-    "version": "base.version",
-}
-# (Path, where the names are, the names).
-PATHS = [
-    (
-        "",
-        "compat.foreach",
-        "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_ "
-        "_foreach_addcdiv _foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_ _foreach_asin "
-        "_foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil _foreach_ceil_ "
-        "_foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min _foreach_clamp_min_ "
-        "_foreach_clone _foreach_copy_ _foreach_cos _foreach_cos_ _foreach_cosh _foreach_cosh_ "
-        "_foreach_div _foreach_div_ _foreach_erf _foreach_erf_ _foreach_erfc _foreach_erfc_ "
-        "_foreach_exp _foreach_exp_ _foreach_expm1 _foreach_expm1_ _foreach_floor _foreach_floor_ "
-        "_foreach_frac _foreach_frac_ _foreach_lerp _foreach_lerp_ _foreach_lgamma "
-        "_foreach_lgamma_ _foreach_log _foreach_log10 _foreach_log10_ _foreach_log1p "
-        "_foreach_log1p_ _foreach_log2 _foreach_log2_ _foreach_log_ _foreach_max _foreach_maximum "
-        "_foreach_maximum_ _foreach_minimum _foreach_minimum_ _foreach_mul _foreach_mul_ "
-        "_foreach_neg _foreach_neg_ _foreach_norm _foreach_pow _foreach_pow_ _foreach_reciprocal "
-        "_foreach_reciprocal_ _foreach_round _foreach_round_ _foreach_rsqrt _foreach_rsqrt_ "
-        "_foreach_sigmoid _foreach_sigmoid_ _foreach_sign _foreach_sign_ _foreach_sin "
-        "_foreach_sin_ _foreach_sinh _foreach_sinh_ _foreach_sqrt _foreach_sqrt_ _foreach_sub "
-        "_foreach_sub_ _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc "
-        "_foreach_trunc_ _foreach_zero_",
-    ),
-    (
-        "",
-        "compat.private",
-        "PyTorchFileReader PyTorchFileWriter _assert _assert_async _check _check_index "
-        "_check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor",
-    ),
-    ("", "compiler", "compile"),
-    ("", "amp.grad_scaler", "GradScaler"),
-    ("", "autograd.anomaly_mode", "is_anomaly_check_nan_enabled is_anomaly_enabled"),
-    ("", "exchange.serialization", "load save"),
-    ("", "func", "vmap"),
-    ("", "futures", "Future"),
-    ("", "jit", "ScriptFunction ScriptModule"),
-    ("autograd", "autograd.anomaly_mode", "detect_anomaly set_detect_anomaly"),
-    ("autograd.graph", "autograd.multi_grad", "register_multi_grad_hook"),
-    ("autograd.profiler", "compat.private", "emit_itt emit_nvtx"),
-    ("_tensor", "", "Tensor"),
-    ("_tensor", "exchange.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
-    (
-        "_utils",
-        "exchange.rebuild",
-        "_rebuild_meta_tensor_no_storage _rebuild_parameter _rebuild_parameter_with_state "
-        "_rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3",
-    ),
-    (
-        "accelerator.memory",
-        "accelerator",
-        "empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated "
-        "memory_reserved memory_stats reset_accumulated_memory_stats reset_peak_memory_stats",
-    ),
-    ("amp", "amp.grad_scaler", "GradScaler"),
-    ("cpu.amp.autocast_mode", "cpu.amp", "autocast"),
-    ("cpu.amp.grad_scaler", "cpu.amp", "GradScaler"),
-    ("cuda.amp.autocast_mode", "cuda.amp", "autocast custom_bwd custom_fwd"),
-    ("cuda.amp.grad_scaler", "cuda.amp", "GradScaler"),
-    ("distributed.constants", "distributed.world", "default_pg_timeout"),
-    (
-        "functional",
-        "",
-        "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
-        "cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique "
-        "unique_consecutive unravel_index",
-    ),
-    (
-        "models",
-        "vision.models._weights",
-        "AlexNet_Weights MobileNet_V2_Weights ResNeXt101_32X8D_Weights ResNeXt101_64X4D_Weights "
-        "ResNeXt50_32X4D_Weights ResNet101_Weights ResNet152_Weights ResNet18_Weights "
-        "ResNet34_Weights ResNet50_Weights VGG11_BN_Weights VGG11_Weights VGG13_BN_Weights "
-        "VGG13_Weights VGG16_BN_Weights VGG16_Weights VGG19_BN_Weights VGG19_Weights "
-        "ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights "
-        "Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights",
-    ),
-    ("nn", "nn.parallel", "DataParallel"),
-    ("nn.modules.module", "nn.modules._state_dict", "_IncompatibleKeys"),
-    ("distributions.transforms", "distributions._transform", "_InverseTransform"),
-    ("jit.annotations", "compat.annotations", "Dict List Optional Tuple"),
-    ("nn.modules.rnn", "nn", "GRUCell LSTMCell RNNCell RNNCellBase"),
-    (
-        "nn.utils",
-        "nn.utils.clip_grad",
-        "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm",
-    ),
-    ("nn.utils", "nn.utils.convert_parameters", "parameters_to_vector vector_to_parameters"),
-    (
-        "nn.utils",
-        "nn.utils.fusion",
-        "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
-    ),
-    ("nn.utils", "nn.utils.init", "skip_init"),
-    ("optim", "optim.adafactor", "Adafactor"),
-    ("optim", "optim.lbfgs", "LBFGS"),
-    ("optim", "optim.muon", "Muon"),
-    ("storage", "serialization", "_load_from_bytes"),
-    ("utils", "tools.explaining", "explain"),
-    (
-        "utils._foreach_utils",
-        "compat.foreach",
-        "_device_has_foreach_support _get_foreach_kernels_supported_devices "
-        "_get_fused_kernels_supported_devices _group_tensors_by_device_and_dtype "
-        "_has_foreach_support",
-    ),
-    ("utils", "utils.seeding", "seed_everything"),
-    ("torch_version", "version", "TorchVersion __version__"),
-]
+# Path, where the names are: the names. Pickles of PyTorch call those of exchange.rebuild.
+PATHS = [(*places.split(), names) for places, names in rows("""
+. compat.foreach: _foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add
+    _foreach_add_ _foreach_addcdiv _foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_
+    _foreach_asin _foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil _foreach_ceil_
+    _foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min _foreach_clamp_min_ _foreach_clone
+    _foreach_copy_ _foreach_cos _foreach_cos_ _foreach_cosh _foreach_cosh_ _foreach_div
+    _foreach_div_ _foreach_erf _foreach_erf_ _foreach_erfc _foreach_erfc_ _foreach_exp
+    _foreach_exp_ _foreach_expm1 _foreach_expm1_ _foreach_floor _foreach_floor_ _foreach_frac
+    _foreach_frac_ _foreach_lerp _foreach_lerp_ _foreach_lgamma _foreach_lgamma_ _foreach_log
+    _foreach_log10 _foreach_log10_ _foreach_log1p _foreach_log1p_ _foreach_log2 _foreach_log2_
+    _foreach_log_ _foreach_max _foreach_maximum _foreach_maximum_ _foreach_minimum
+    _foreach_minimum_ _foreach_mul _foreach_mul_ _foreach_neg _foreach_neg_ _foreach_norm
+    _foreach_pow _foreach_pow_ _foreach_reciprocal _foreach_reciprocal_ _foreach_round
+    _foreach_round_ _foreach_rsqrt _foreach_rsqrt_ _foreach_sigmoid _foreach_sigmoid_
+    _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_sinh_
+    _foreach_sqrt _foreach_sqrt_ _foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_
+    _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_ _foreach_zero_
+. compat.private: PyTorchFileReader PyTorchFileWriter _assert _assert_async _check _check_index
+    _check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor
+. compiler: compile
+. amp.grad_scaler: GradScaler
+. autograd.anomaly_mode: is_anomaly_check_nan_enabled is_anomaly_enabled
+. exchange.serialization: load save
+. func: vmap
+. futures: Future
+. jit: ScriptFunction ScriptModule
+autograd autograd.anomaly_mode: detect_anomaly set_detect_anomaly
+autograd.graph autograd.multi_grad: register_multi_grad_hook
+autograd.variable autograd.function: Variable VariableMeta
+autograd.profiler compat.private: emit_itt emit_nvtx
+_tensor .: Tensor
+_tensor exchange.rebuild: _rebuild_from_type_v2
+_utils exchange.rebuild: _rebuild_meta_tensor_no_storage _rebuild_parameter
+    _rebuild_parameter_with_state _rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3
+accelerator.memory accelerator: empty_cache get_memory_info max_memory_allocated
+    max_memory_reserved memory_allocated memory_reserved memory_stats
+    reset_accumulated_memory_stats reset_peak_memory_stats
+amp amp.grad_scaler: GradScaler
+cpu.amp.autocast_mode cpu.amp: autocast
+cpu.amp.grad_scaler cpu.amp: GradScaler
+cuda.amp.autocast_mode cuda.amp: autocast custom_bwd custom_fwd
+cuda.amp.grad_scaler cuda.amp: GradScaler
+distributed.constants distributed.world: default_pg_timeout
+functional .: atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
+    cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique
+    unique_consecutive unravel_index
+models vision.models._weights: AlexNet_Weights MobileNet_V2_Weights ResNeXt101_32X8D_Weights
+    ResNeXt101_64X4D_Weights ResNeXt50_32X4D_Weights ResNet101_Weights ResNet152_Weights
+    ResNet18_Weights ResNet34_Weights ResNet50_Weights VGG11_BN_Weights VGG11_Weights
+    VGG13_BN_Weights VGG13_Weights VGG16_BN_Weights VGG16_Weights VGG19_BN_Weights VGG19_Weights
+    ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights
+    Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
+nn nn.parallel: DataParallel
+nn.modules.module nn.modules._parts.state_dict: _IncompatibleKeys
+distributions.transforms distributions._transform: _InverseTransform
+jit.annotations compat.annotations: Dict List Optional Tuple
+nn.modules.rnn nn: GRUCell LSTMCell RNNCell RNNCellBase
+nn.utils nn.utils.clip_grad: clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_
+    get_total_norm
+nn.utils nn.utils.convert_parameters: parameters_to_vector vector_to_parameters
+nn.utils nn.utils.fusion: fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval
+    fuse_linear_bn_weights
+nn.utils nn.utils.init: skip_init
+optim optim.adadelta: Adadelta
+optim optim.adafactor: Adafactor
+optim optim.adagrad: Adagrad
+optim optim.adamax: Adamax
+optim optim.asgd: ASGD
+optim optim.lbfgs: LBFGS
+optim optim.muon: Muon
+optim optim.nadam: NAdam
+optim optim.radam: RAdam
+optim optim.rprop: Rprop
+storage serialization: _load_from_bytes
+utils tools.explaining: explain
+utils._foreach_utils compat.foreach: _device_has_foreach_support
+    _get_foreach_kernels_supported_devices _get_fused_kernels_supported_devices
+    _group_tensors_by_device_and_dtype _has_foreach_support
+utils utils.seeding: seed_everything
+torch_version version: TorchVersion __version__
+""")]  # fmt: skip
 
 
 def full(path: str) -> str:

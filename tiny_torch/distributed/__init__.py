@@ -7,6 +7,8 @@ world.py, collectives.py, messages.py, objects.py. `run.py` starts processes.
 https://docs.pytorch.org/docs/stable/distributed.html
 """
 
+from types import ModuleType as _ModuleType
+
 from tiny_torch.distributed.collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -79,20 +81,4 @@ from tiny_torch.distributed.world import (
 
 reduce_op = ReduceOp
 
-__all__ = [
-    "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
-    "FileStore", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup",
-    "QueueEmptyError",
-    "ReduceOp", "Store", "TCPStore", "Work", "all_gather", "all_gather_into_tensor",
-    "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
-    "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",
-    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank",
-    "get_group_rank", "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
-    "get_world_size", "group", "init_device_mesh", "init_process_group", "irecv", "is_available",
-    "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
-    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
-    "isend", "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
-    "recv", "recv_object_list", "reduce", "reduce_op", "reduce_scatter", "reduce_scatter_tensor",
-    "register_rendezvous_handler", "rendezvous", "scatter", "scatter_object_list", "send",
-    "send_object_list", "split_group",
-]  # fmt: skip
+__all__ = [n for n, it in globals().items() if n[0] != "_" and type(it) is not _ModuleType]

@@ -11,30 +11,35 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributions.bernoulli import Bernoulli
-from tiny_torch.distributions.beta import Beta
-from tiny_torch.distributions.binomial import Binomial
-from tiny_torch.distributions.categorical import Categorical
-from tiny_torch.distributions.cauchy import Cauchy
-from tiny_torch.distributions.continuous_bernoulli import ContinuousBernoulli
-from tiny_torch.distributions.dirichlet import Dirichlet
+from tiny_torch.distributions.continuous.beta import Beta
+from tiny_torch.distributions.continuous.cauchy import Cauchy
+from tiny_torch.distributions.continuous.continuous_bernoulli import ContinuousBernoulli
+from tiny_torch.distributions.continuous.exponential import Exponential
+from tiny_torch.distributions.continuous.gamma import Gamma
+from tiny_torch.distributions.continuous.gumbel import Gumbel
+from tiny_torch.distributions.continuous.half_normal import HalfNormal
+from tiny_torch.distributions.continuous.laplace import Laplace
+from tiny_torch.distributions.continuous.normal import Normal
+from tiny_torch.distributions.continuous.pareto import Pareto
+from tiny_torch.distributions.continuous.uniform import Uniform
+from tiny_torch.distributions.discrete.bernoulli import Bernoulli
+from tiny_torch.distributions.discrete.binomial import Binomial
+from tiny_torch.distributions.discrete.categorical import Categorical
+from tiny_torch.distributions.discrete.geometric import Geometric
+from tiny_torch.distributions.discrete.one_hot_categorical import OneHotCategorical
+from tiny_torch.distributions.discrete.poisson import Poisson
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.distributions.exponential import Exponential
-from tiny_torch.distributions.gamma import Gamma
-from tiny_torch.distributions.geometric import Geometric
-from tiny_torch.distributions.gumbel import Gumbel
-from tiny_torch.distributions.half_normal import HalfNormal
 from tiny_torch.distributions.independent import Independent
-from tiny_torch.distributions.laplace import Laplace
-from tiny_torch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
-from tiny_torch.distributions.multivariate_normal import MultivariateNormal, batch_mahalanobis
-from tiny_torch.distributions.normal import Normal
-from tiny_torch.distributions.one_hot_categorical import OneHotCategorical
-from tiny_torch.distributions.pareto import Pareto
-from tiny_torch.distributions.poisson import Poisson
+from tiny_torch.distributions.multivariate.dirichlet import Dirichlet
+from tiny_torch.distributions.multivariate.lowrank_multivariate_normal import (
+    LowRankMultivariateNormal,
+)
+from tiny_torch.distributions.multivariate.multivariate_normal import (
+    MultivariateNormal,
+    batch_mahalanobis,
+)
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
-from tiny_torch.distributions.uniform import Uniform
 from tiny_torch.distributions.utils import euler_constant, sum_rightmost
 from tiny_torch.nn.functional import softplus
 from tiny_torch.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.categorical import Categorical
+from tiny_torch.distributions.discrete.categorical import Categorical
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import same_as
 from tiny_torch.tensor import Tensor

@@ -10,24 +10,13 @@ from tiny_torch import _core
 from tiny_torch.base.devices import to_device
 from tiny_torch.tensor import wrap
 
+_KINDS = """
+Bool=bool Byte=uint8 Char=int8 Short=int16 Int=int32 Long=int64 Half=float16 BFloat16=bfloat16
+Float=float32 Double=float64 ComplexFloat=complex64 ComplexDouble=complex128 QInt8=qint8
+QInt32=qint32 QUInt8=quint8 QUInt4x2=quint4x2 QUInt2x4=quint2x4
+"""
 STORAGE_DTYPES = {
-    "BoolStorage": "bool",
-    "ByteStorage": "uint8",
-    "CharStorage": "int8",
-    "ShortStorage": "int16",
-    "IntStorage": "int32",
-    "LongStorage": "int64",
-    "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16",
-    "FloatStorage": "float32",
-    "DoubleStorage": "float64",
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-    "QInt8Storage": "qint8",
-    "QInt32Storage": "qint32",
-    "QUInt8Storage": "quint8",
-    "QUInt4x2Storage": "quint4x2",
-    "QUInt2x4Storage": "quint2x4",
+    f"{name}Storage": dtype for name, dtype in (pair.split("=") for pair in _KINDS.split())
 }
 _DTYPE_NAME = re.compile(r"bool|bfloat16|(u?int|float|complex|q?u?int|bits)\d\w*")
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.op_mode import IN_PLACE, OUT
 from tiny_torch.autograd.reading import READERS, ReadingMode
+from tiny_torch.autograd.record import aten_name
 from tiny_torch.base.modes import modes
 from tiny_torch.ops.index.brackets import IndexPut
 from tiny_torch.ops.index.masks import MaskedSelect

@@ -88,6 +88,12 @@ def check_listed(function: str, position: int, tensors: Sequence) -> None:
             )
 
 
+def check_dim_exists(x: Tensor, dim: Any) -> None:
+    """IndexError for a tensor without dims, of which `dim` would be one."""
+    if not x.array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
 def as_tensors(function: str, argument: str, tensors: Any) -> Sequence[Tensor]:
     if not isinstance(tensors, (tuple, list)):
         raise wrong_kind(function, argument, "tuple of Tensors", tensors, 1)

@@ -12,6 +12,10 @@ PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 # What PyTorch has from Python: classes take these as methods, and handlers of __torch_function__
 # see their defaults.
 IN_PYTHON: set[Any] = {("tiny_torch", name) for name in PYTHON - {"Tensor.unflatten"}}
+SPECIAL = """
+    array array_wrap contains deepcopy dlpack dlpack_device format len repr reduce_ex reversed
+    setstate floordiv ipow pow rfloordiv rlshift rmatmul rmod rpow rrshift rsub rtruediv
+"""
 IN_PYTHON |= {"tiny_torch.nn.init", "tiny_torch.nn.utils.convert_parameters"}
 IN_PYTHON |= {
     ("tiny_torch", name)
@@ -21,11 +25,7 @@ IN_PYTHON |= {
         *("unravel_index", "Tensor.backward", "Tensor.is_shared", "Tensor.lu"),
         *("Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook"),
         *("Tensor.share_memory_", "Tensor.storage"),
-        *(f"Tensor.__{name}__" for name in ("array", "array_wrap", "contains", "deepcopy")),
-        *(f"Tensor.__{name}__" for name in ("dlpack", "dlpack_device", "format", "len", "repr")),
-        *(f"Tensor.__{name}__" for name in ("reduce_ex", "reversed", "setstate", "floordiv")),
-        *(f"Tensor.__{name}__" for name in ("ipow", "pow", "rfloordiv", "rlshift", "rmatmul")),
-        *(f"Tensor.__{name}__" for name in ("rmod", "rpow", "rrshift", "rsub", "rtruediv")),
+        *(f"Tensor.__{name}__" for name in SPECIAL.split()),
     )
 }
 # Functions, by name or by module, that ask nobody for a __torch_function__, or modes alone.

@@ -64,28 +64,14 @@ from tiny_torch.functions.shape import arrange, blocks, join, parts, split, view
 from tiny_torch.tensor import Tensor
 
 # PyTorch's second names of elementwise functions, methods and in-place methods.
-ALIASES = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "clip": "clamp",
-    "divide": "div",
-    "fix": "trunc",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "subtract": "sub",
-    "true_divide": "div",
-}
+ALIASES = dict(
+    pair.split("=")
+    for pair in """
+    absolute=abs arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan arctan2=atan2
+    arctanh=atanh clip=clamp divide=div fix=trunc greater=gt greater_equal=ge less=lt
+    less_equal=le multiply=mul negative=neg not_equal=ne subtract=sub true_divide=div
+    """.split()
+)
 
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
 METHODS |= {alias: METHODS[name] for alias, name in ALIASES.items()}

@@ -4,6 +4,8 @@ The ops stand in ops/: vectors, norms, factor, triangular, lu, solve, matrices.
 https://pytorch.org/docs/stable/linalg.html
 """
 
+# ruff: noqa: F401
+
 from __future__ import annotations
 
 from typing import Any
@@ -59,13 +61,8 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return torch_diagonal(A, offset, dim1, dim2)
 
 
-__all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
-]  # fmt: skip
+_NOT = {"publish", "torch_diagonal"}
+__all__ = ["LinAlgError"]
+__all__ += [n for n, it in globals().items() if n.islower() and callable(it) and n not in _NOT]
 
 globals().update(publish(__name__, {name: globals()[name] for name in __all__}))

@@ -29,13 +29,14 @@ def broken_by(text: str, language: str, imports: tuple[str, ...]) -> str:
 # ---- Python ------------------------------------------------------------------------------------
 
 # What a name of typing says is a type. Its functions are not for a solution: they evaluate text.
-TYPES = {
-    "Annotated", "Any", "Callable", "ClassVar", "Dict", "Final", "FrozenSet", "Generator",
-    "Generic", "Iterable", "Iterator", "List", "Literal", "Mapping", "NamedTuple", "Never",
-    "NoReturn", "Optional", "ParamSpec", "Protocol", "Self", "Sequence", "Set", "SupportsFloat",
-    "SupportsIndex", "SupportsInt", "Tuple", "Type", "TypeAlias", "TypedDict", "TypeVar", "Union",
-    "cast", "final", "overload", "override", "runtime_checkable",
-}  # fmt: skip
+TYPES = set(
+    """
+    Annotated Any Callable ClassVar Dict Final FrozenSet Generator Generic Iterable Iterator List
+    Literal Mapping NamedTuple Never NoReturn Optional ParamSpec Protocol Self Sequence Set
+    SupportsFloat SupportsIndex SupportsInt Tuple Type TypeAlias TypedDict TypeVar Union cast final
+    overload override runtime_checkable
+    """.split()
+)
 ALWAYS = ("__future__", "typing", "collections.abc", "math")
 # names that run text, open files, or reach what is not given
 REFUSED = {

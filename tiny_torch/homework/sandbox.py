@@ -18,42 +18,33 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
-# {machine: (its number for seccomp, {system call: number})}
-MACHINES = {
-    "x86_64": (0xC000003E, {
-        "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "clone": 56, "clone3": 435,
-        "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "socket": 41,
-        "socketpair": 53, "kill": 62, "tgkill": 234, "tkill": 200, "pidfd_open": 434,
-        "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "io_uring_setup": 425,
-        "pidfd_send_signal": 424, "pidfd_getfd": 438, "process_madvise": 440, "fcntl": 72,
-        "setpriority": 141, "sched_setscheduler": 144, "sched_setattr": 314,
-        "sched_setaffinity": 203, "ioprio_set": 251, "shmget": 29, "semget": 64, "msgget": 68,
-        "mq_open": 240, "truncate": 76, "chmod": 90, "fchmod": 91, "fchmodat": 268,
-        "fchmodat2": 452, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260, "utime": 132,
-        "utimes": 235, "futimesat": 261, "utimensat": 280, "setxattr": 188, "lsetxattr": 189,
-        "fsetxattr": 190, "setxattrat": 463, "removexattr": 197, "lremovexattr": 198,
-        "fremovexattr": 199, "removexattrat": 466, "inotify_init": 253, "inotify_init1": 294,
-        "fanotify_init": 300, "unshare": 272, "setns": 308, "add_key": 248, "request_key": 249,
-        "keyctl": 250, "name_to_handle_at": 303, "open_by_handle_at": 304, "userfaultfd": 323,
-        "perf_event_open": 298, "bpf": 321,
-    }),
-    "aarch64": (0xC00000B7, {
-        "execve": 221, "execveat": 281, "clone": 220, "clone3": 435, "ptrace": 117,
-        "process_vm_readv": 270, "process_vm_writev": 271, "socket": 198, "socketpair": 199,
-        "kill": 129, "tgkill": 131, "tkill": 130, "pidfd_open": 434, "rt_sigqueueinfo": 138,
-        "rt_tgsigqueueinfo": 240, "prlimit64": 261, "io_uring_setup": 425,
-        "pidfd_send_signal": 424, "pidfd_getfd": 438, "process_madvise": 440, "fcntl": 25,
-        "setpriority": 140, "sched_setscheduler": 119, "sched_setattr": 274,
-        "sched_setaffinity": 122, "ioprio_set": 30, "shmget": 194, "semget": 190, "msgget": 186,
-        "mq_open": 180, "truncate": 45, "fchmod": 52, "fchmodat": 53, "fchmodat2": 452,
-        "fchown": 55, "fchownat": 54, "utimensat": 88, "setxattr": 5, "lsetxattr": 6,
-        "fsetxattr": 7, "setxattrat": 463, "removexattr": 14, "lremovexattr": 15,
-        "fremovexattr": 16, "removexattrat": 466, "inotify_init1": 26, "fanotify_init": 262,
-        "unshare": 97, "setns": 268, "add_key": 217, "request_key": 218, "keyctl": 219,
-        "name_to_handle_at": 264, "open_by_handle_at": 265, "userfaultfd": 282,
-        "perf_event_open": 241, "bpf": 280,
-    }),
-}  # fmt: skip
+# A system call, its number on x86_64, and on aarch64, which lacks some.
+CALLS = """
+fork 57 -, vfork 58 -, execve 59 221, execveat 322 281, clone 56 220, clone3 435 435,
+ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, socket 41 198,
+socketpair 53 199, kill 62 129, tgkill 234 131, tkill 200 130, pidfd_open 434 434,
+rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240, prlimit64 302 261, io_uring_setup 425 425,
+pidfd_send_signal 424 424, pidfd_getfd 438 438, process_madvise 440 440, fcntl 72 25,
+setpriority 141 140, sched_setscheduler 144 119, sched_setattr 314 274, sched_setaffinity 203 122,
+ioprio_set 251 30, shmget 29 194, semget 64 190, msgget 68 186, mq_open 240 180, truncate 76 45,
+chmod 90 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, chown 92 -, fchown 93 55,
+lchown 94 -, fchownat 260 54, utime 132 -, utimes 235 -, futimesat 261 -, utimensat 280 88,
+setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, setxattrat 463 463, removexattr 197 14,
+lremovexattr 198 15, fremovexattr 199 16, removexattrat 466 466, inotify_init 253 -,
+inotify_init1 294 26, fanotify_init 300 262, unshare 272 97, setns 308 268, add_key 248 217,
+request_key 249 218, keyctl 250 219, name_to_handle_at 303 264, open_by_handle_at 304 265,
+userfaultfd 323 282, perf_event_open 298 241, bpf 321 280
+"""
+
+
+def numbers_of(column: int) -> dict[str, int]:
+    """The calls that a machine has."""
+    rows = [row.split() for row in CALLS.split(",")]
+    return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
+
+
+# Its number for seccomp, and its system calls.
+MACHINES = {"x86_64": (0xC000003E, numbers_of(1)), "aarch64": (0xC00000B7, numbers_of(2))}
 CLONE_THREAD = 0x10000
 EPERM, ENOSYS = 1, 38
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
@@ -61,9 +52,9 @@ LOAD, EQUAL, AT_LEAST, ANY_BIT, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: lo
 X32 = 1 << 30  # the same calls by other numbers
 READ_FILE, READ_DIR = 1 << 2, 1 << 3  # of Landlock
 # {its version: (how many rights for files it knows, for connections, ways to other processes)}
-EVERYTHING = {
-    1: (13, 0, 0), 2: (14, 0, 0), 3: (15, 0, 0), 4: (15, 2, 0), 5: (16, 2, 0), 6: (16, 2, 2),
-}  # fmt: skip
+EVERYTHING = dict(
+    enumerate(zip((13, 14, 15, 15, 16, 16), (0, 0, 0, 2, 2, 2), (0, 0, 0, 0, 0, 2), strict=True), 1)
+)
 F_SETOWN, F_SETSIG, F_SETOWN_EX = 8, 10, 15  # who gets a signal when a pipe has something
 
 

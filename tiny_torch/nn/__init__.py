@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from tiny_torch.nn import functional, init, modules, parameter, utils
 from tiny_torch.nn.modules import *
-from tiny_torch.nn.modules import __all__ as _layers
 from tiny_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
@@ -12,7 +11,7 @@ if TYPE_CHECKING:  # loaded when they are asked for: compat/paths.py
     from tiny_torch.nn.parallel import DataParallel
 
 __all__ = [
-    *_layers,
+    *vars(modules)["__all__"],
     "Buffer",
     "DataParallel",
     "Parameter",

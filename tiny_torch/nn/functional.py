@@ -1,5 +1,7 @@
 """`torch.nn.functional`: the functions behind the layers, gathered from functions/."""
 
+# ruff: noqa: F401
+
 from tiny_torch.functions.linalg.distances import cosine_similarity, pairwise_distance, pdist
 from tiny_torch.functions.methods import IN_PYTHON, publish_function, publish_unchecked
 from tiny_torch.functions.nn.activation import (
@@ -112,51 +114,34 @@ from tiny_torch.functions.nn.shuffle import channel_shuffle, pixel_shuffle, pixe
 from tiny_torch.functions.nn.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
 # PyTorch parses the arguments of these itself, and takes NumPy's names for them.
-_PARSED = (
-    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_",
-    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cosine_similarity", "elu_", "gelu", "hardshrink", "hardtanh_",
-    "leaky_relu_", "linear", "logsigmoid", "one_hot", "pairwise_distance", "pdist",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
-    "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
-)  # fmt: skip
+_PARSED = frozenset(
+    """
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d
+    conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu
+    hardshrink hardtanh_ leaky_relu_ linear logsigmoid one_hot pairwise_distance pdist pixel_shuffle
+    pixel_unshuffle prelu relu_ rrelu_ scaled_dot_product_attention selu_ softplus softshrink
+    threshold_
+    """.split()
+)
 # Python's names, and that parser behind them.
-_PARSED_BEHIND = (
-    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
-    "affine_grid", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-    "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "fold", "gaussian_nll_loss",
-    "glu", "grid_sample", "group_norm", "gumbel_softmax", "hinge_embedding_loss", "huber_loss",
-    "instance_norm", "interpolate", "kl_div", "layer_norm", "local_response_norm", "lp_pool1d",
-    "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "multi_head_attention_forward",
-    "multi_margin_loss", "multilabel_margin_loss", "normalize", "pad", "poisson_nll_loss",
-    "rms_norm", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss", "unfold", "upsample",
-)  # fmt: skip
+_PARSED_BEHIND = frozenset(
+    """
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+    adaptive_max_pool3d max_pool1d max_pool2d max_pool3d affine_grid batch_norm
+    binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss dropout1d dropout2d dropout3d
+    embedding_bag fold gaussian_nll_loss glu grid_sample group_norm gumbel_softmax
+    hinge_embedding_loss huber_loss instance_norm interpolate kl_div layer_norm local_response_norm
+    lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss multi_head_attention_forward multi_margin_loss
+    multilabel_margin_loss normalize pad poisson_nll_loss rms_norm smooth_l1_loss soft_margin_loss
+    triplet_margin_loss triplet_margin_with_distance_loss unfold upsample
+    """.split()
+)
 
-# Type checkers and editors offer what is named here.
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d",
-    "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "celu", "celu_", "channel_shuffle", "conv1d", "conv2d",
-    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
-    "cosine_similarity", "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d",
-    "dropout3d", "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout", "fold",
-    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink",
-    "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
-    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_",
-    "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d",
-    "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d",
-    "max_unpool2d", "max_unpool3d", "mish", "mse_loss", "multi_head_attention_forward",
-    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
-    "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle",
-    "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_",
-    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss",
-    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
-    "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss", "unfold", "upsample",
-]  # fmt: skip
+    name
+    for name, it in globals().items()
+    if name.islower() and callable(it) and not name.startswith(("_", "publish"))
+]
 
 IN_PYTHON.update((__name__, _name) for _name in __all__ if _name not in _PARSED)
 for _name in __all__:

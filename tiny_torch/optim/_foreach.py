@@ -201,6 +201,14 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
 
 
+def check_options(lr: Any, betas: Any, eps: Any, weight_decay: Any) -> None:
+    """Raise PyTorch's ValueError where one of Adam's kin is out of range."""
+    check_lr(lr)
+    check_not_negative("epsilon value", eps)
+    check_betas(betas)
+    check_not_negative("weight_decay value", weight_decay)
+
+
 def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
     """Raise PyTorch's RuntimeError where fused goes together with another way."""
     if fused and differentiable:

@@ -8,9 +8,7 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.optim._foreach import (
     ForeachOptimizer,
-    check_betas,
-    check_lr,
-    check_not_negative,
+    check_options,
     number,
 )
 from tiny_torch.optim.optimizer import Group, Params
@@ -54,10 +52,7 @@ class Adamax(ForeachOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_options(lr, betas, eps, weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

@@ -8,9 +8,8 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.optim._foreach import (
     ForeachOptimizer,
-    check_betas,
-    check_lr,
     check_not_negative,
+    check_options,
     decay,
     new_number,
     number,
@@ -73,10 +72,7 @@ class NAdam(ForeachOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_options(lr, betas, eps, weight_decay)
         check_not_negative("momentum_decay value", momentum_decay)
         defaults = {
             "lr": lr,

@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 from tiny_torch import _core
 from tiny_torch.optim._foreach import (
     ForeachOptimizer,
-    check_betas,
-    check_lr,
-    check_not_negative,
+    check_options,
     decay,
     scalar,
 )
@@ -60,10 +58,7 @@ class RAdam(ForeachOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_not_negative("epsilon value", eps)
-        check_betas(betas)
-        check_not_negative("weight_decay value", weight_decay)
+        check_options(lr, betas, eps, weight_decay)
         defaults = {
             "lr": lr,
             "betas": betas,

@@ -30,10 +30,14 @@ TT_HOST_DEVICE V average(V old, V x, T weight) {
   return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
 }
 
+// The head of an algorithm's step, whose settings are `a`, on the element or vector at `x`.
+#define TT_STEP(Settings)                                                          \
+  using Args = Settings;                                                           \
+  template <class Place, class T = typename Place::T, class V = typename Place::V> \
+  TT_HOST_DEVICE static void step(const Args& a, const Place& x)
+
 struct Sgd {
-  using Args = SgdArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(SgdArgs) {
     const V param = x.param();
     V step = descent(a.maximize, T(a.weight_decay), param, x.grad());
     if (a.momentum != 0) {
@@ -64,9 +68,7 @@ struct Moments {
 };
 
 struct Adam {
-  using Args = AdamArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AdamArgs) {
     Moments<T, V> m(a, x);
     if (a.amsgrad) {
       m.exp_avg_sq = larger(x.state(2), m.exp_avg_sq);
@@ -78,9 +80,7 @@ struct Adam {
 };
 
 struct Nadam {
-  using Args = AdamArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AdamArgs) {
     const Moments<T, V> m(a, x);
     const V denominator = sqrt(m.exp_avg_sq / T(x.scale(2))) + T(a.eps);
     const V moved = m.param + T(x.scale(0)) * m.grad / denominator;
@@ -89,9 +89,7 @@ struct Nadam {
 };
 
 struct Radam {
-  using Args = AdamArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AdamArgs) {
     const T correction = T(x.scale(0)), root = T(x.scale(1)), rectifier = T(x.scale(2));
     const Moments<T, V> m(a, x);
     V step = m.exp_avg / correction * T(a.lr);
@@ -101,9 +99,7 @@ struct Radam {
 };
 
 struct Adamax {
-  using Args = AdamaxArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AdamaxArgs) {
     const V param = x.param();
     const V grad = descent(a.maximize, T(a.weight_decay), param, x.grad());
     const V exp_avg = average(x.state(0), grad, T(1 - a.beta1));
@@ -115,9 +111,7 @@ struct Adamax {
 };
 
 struct Rmsprop {
-  using Args = RmspropArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(RmspropArgs) {
     const T minus_lr = -T(a.lr);
     const V param = x.param();
     const V grad = descent(a.maximize, T(a.weight_decay), param, x.grad());
@@ -141,9 +135,7 @@ struct Rmsprop {
 };
 
 struct Adagrad {
-  using Args = AdagradArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AdagradArgs) {
     const V param = x.param();
     const V grad = descent(a.maximize, T(a.weight_decay), param, x.grad());
     const V sum = x.state(0) + grad * grad;
@@ -153,9 +145,7 @@ struct Adagrad {
 };
 
 struct Adadelta {
-  using Args = AdadeltaArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AdadeltaArgs) {
     const T rho = T(a.rho), weight = T(1 - a.rho), eps = T(a.eps);
     const V param = x.param();
     const V grad = descent(a.maximize, T(a.weight_decay), param, x.grad());
@@ -169,9 +159,7 @@ struct Adadelta {
 };
 
 struct Rprop {
-  using Args = RpropArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(RpropArgs) {
     const V zero{}, one = broadcast<V>(T(1));
     const V minus = broadcast<V>(T(a.eta_minus)), plus = broadcast<V>(T(a.eta_plus));
     V grad = x.grad();
@@ -188,9 +176,7 @@ struct Rprop {
 };
 
 struct Asgd {
-  using Args = AsgdArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(AsgdArgs) {
     const V before = x.param();
     const V grad = descent(a.maximize, T(a.weight_decay), before, x.grad());
     const V param = before * T(x.scale(0)) + T(-x.scale(1)) * grad;
@@ -207,9 +193,7 @@ struct Asgd {
 // ---- of lists besides optimiser steps
 // ------------------------------------------------------------
 struct Scale {
-  using Args = ScaleArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
+  TT_STEP(ScaleArgs) {
     const V param = x.param();
     if (a.found && any(param - param != 0)) tell(a.found);
     double factor = a.factor;
@@ -221,17 +205,10 @@ struct Scale {
 };
 
 struct Clamp {
-  using Args = ClampArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
-    x.set_param(clamp(x.param(), T(a.low), T(a.high)));
-  }
+  TT_STEP(ClampArgs) { x.set_param(clamp(x.param(), T(a.low), T(a.high))); }
 };
 
 struct Lerp {
-  using Args = LerpArgs;
-  template <class Place, class T = typename Place::T, class V = typename Place::V>
-  TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
-    x.set_param(average(x.param(), x.grad(), T(a.weight)));
-  }
+  TT_STEP(LerpArgs) { x.set_param(average(x.param(), x.grad(), T(a.weight))); }
 };
+#undef TT_STEP

@@ -18,6 +18,18 @@ struct Row {
   }
 };
 
+// The starts of each of N gates.
+template <class T, int N>
+struct Gates {
+  T* start[N];
+
+  template <class Pointer>
+  TT_HOST_DEVICE Gates(const Row<T>& row, Pointer data) {
+    for (int k = 0; k < N; ++k) start[k] = row.of(data, N, k);
+  }
+  TT_HOST_DEVICE T* operator[](int k) const { return start[k]; }
+};
+
 // What has come back to h: from the step behind, and from what took the output.
 template <class Units, class T>
 TT_HOST_DEVICE auto gradient_of_state(const Units& u, const T* state, const T* output) {
@@ -65,15 +77,15 @@ struct RnnBackward {
 
 template <class T>
 struct LstmForward {
-  T *gate[4], *state, *cell, *cells, *output;
+  Gates<T, 4> gate;
+  T *state, *cell, *cells, *output;
 
   TT_HOST_DEVICE LstmForward(const RecurrentStep& s, const Row<T>& row)
-      : state(row.of(s.state)),
+      : gate(row, s.gates),
+        state(row.of(s.state)),
         cell(row.of(s.cell)),
         cells(row.of(s.cells)),
-        output(row.of(s.output)) {
-    for (int k = 0; k < 4; ++k) gate[k] = row.of(s.gates, 4, k);
-  }
+        output(row.of(s.output)) {}
 
   template <class Units, class V = typename Units::V>
   TT_HOST_DEVICE void operator()(const Units& u) const {
@@ -93,20 +105,18 @@ struct LstmForward {
 
 template <class T>
 struct LstmBackward {
-  T *gate[4], *state, *cell;
-  const T *active[4], *cells, *before, *output;
+  Gates<T, 4> gate, active;
+  T *state, *cell;
+  const T *cells, *before, *output;
 
   TT_HOST_DEVICE LstmBackward(const RecurrentStep& s, const Row<T>& row)
-      : state(row.of(s.state)),
+      : gate(row, s.gates),
+        active(row, s.activations),
+        state(row.of(s.state)),
         cell(row.of(s.cell)),
         cells(row.of(s.cells)),
         before(row.of(s.before)),
-        output(row.of(s.output)) {
-    for (int k = 0; k < 4; ++k) {
-      gate[k] = row.of(s.gates, 4, k);
-      active[k] = row.of(s.activations, 4, k);
-    }
-  }
+        output(row.of(s.output)) {}
 
   template <class Units, class V = typename Units::V>
   TT_HOST_DEVICE void operator()(const Units& u) const {
@@ -126,16 +136,15 @@ struct LstmBackward {
 
 template <class T>
 struct GruForward {
-  T *gate[3], *state, *candidate, *output;
-  const T* recurrent[3];
+  Gates<T, 3> gate, recurrent;
+  T *state, *candidate, *output;
 
   TT_HOST_DEVICE GruForward(const RecurrentStep& s, const Row<T>& row)
-      : state(row.of(s.state)), candidate(row.of(s.candidate)), output(row.of(s.output)) {
-    for (int k = 0; k < 3; ++k) {
-      gate[k] = row.of(s.gates, 3, k);
-      recurrent[k] = row.of(s.recurrent, 3, k);
-    }
-  }
+      : gate(row, s.gates),
+        recurrent(row, s.recurrent),
+        state(row.of(s.state)),
+        candidate(row.of(s.candidate)),
+        output(row.of(s.output)) {}
 
   template <class Units, class V = typename Units::V>
   TT_HOST_DEVICE void operator()(const Units& u) const {
@@ -154,20 +163,18 @@ struct GruForward {
 
 template <class T>
 struct GruBackward {
-  T *gate[3], *recurrent[3], *state;
-  const T *active[3], *candidate, *before, *output;
+  Gates<T, 3> gate, recurrent, active;
+  T* state;
+  const T *candidate, *before, *output;
 
   TT_HOST_DEVICE GruBackward(const RecurrentStep& s, const Row<T>& row)
-      : state(row.of(s.state)),
+      : gate(row, s.gates),
+        recurrent(row, s.recurrent),
+        active(row, s.activations),
+        state(row.of(s.state)),
         candidate(row.of(s.candidate)),
         before(row.of(s.before)),
-        output(row.of(s.output)) {
-    for (int k = 0; k < 3; ++k) {
-      gate[k] = row.of(s.gates, 3, k);
-      recurrent[k] = row.of(s.recurrent, 3, k);
-      active[k] = row.of(s.activations, 3, k);
-    }
-  }
+        output(row.of(s.output)) {}
 
   template <class Units, class V = typename Units::V>
   TT_HOST_DEVICE void operator()(const Units& u) const {

@@ -76,27 +76,27 @@ void mask_positions(const MaskArgs& args, const Dims& shape, int64_t* out) {
   });
 }
 
-void mask_pick(const MaskArgs& args, const char* x, char* out, int64_t item) {
+// Calls move(T{}, the place where the mask holds, how many do before it) for each.
+template <class Move>
+void for_each_held(const MaskArgs& args, int64_t item, const Move& move) {
   with_size(item, [&](auto type) {
-    using T = decltype(type);
     for_each_block(args, [=](int64_t start, const uint16_t* places, int64_t count, int64_t before) {
-      const char* const from = x + start * sizeof(T);
-      char* const to = out + before * sizeof(T);
-      for (int64_t k = 0; k < count; ++k)
-        write<T>(to + k * sizeof(T), read<T>(from + places[k] * sizeof(T)));
+      for (int64_t k = 0; k < count; ++k) move(type, start + places[k], before + k);
     });
   });
 }
 
-void mask_place(const MaskArgs& args, char* x, const char* from, int64_t item) {
-  with_size(item, [&](auto type) {
+void mask_pick(const MaskArgs& args, const char* x, char* out, int64_t item) {
+  for_each_held(args, item, [=](auto type, int64_t place, int64_t k) {
     using T = decltype(type);
-    for_each_block(args, [=](int64_t start, const uint16_t* places, int64_t count, int64_t before) {
-      char* const to = x + start * sizeof(T);
-      const char* const source = from + before * sizeof(T);
-      for (int64_t k = 0; k < count; ++k)
-        write<T>(to + places[k] * sizeof(T), read<T>(source + k * sizeof(T)));
-    });
+    write<T>(out + k * sizeof(T), read<T>(x + place * sizeof(T)));
+  });
+}
+
+void mask_place(const MaskArgs& args, char* x, const char* from, int64_t item) {
+  for_each_held(args, item, [=](auto type, int64_t place, int64_t k) {
+    using T = decltype(type);
+    write<T>(x + place * sizeof(T), read<T>(from + k * sizeof(T)));
   });
 }
 

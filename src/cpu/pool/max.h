@@ -132,16 +132,16 @@ void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
 template <class T, class W, int Step>
 void max_of_width(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count,
                   T* y, W* where) {
-  constexpr int n = lanes<T>;
-  if (count >= n) {
-    max_lanes<T, W, n, Step>(g, box, x, step, count, y, where);
-  } else if (n >= 4 && count >= n / 2) {
-    max_lanes<T, W, n >= 4 ? n / 2 : n, Step>(g, box, x, step, count, y, where);
-  } else if (n >= 8 && count >= n / 4) {
-    max_lanes<T, W, n >= 8 ? n / 4 : n, Step>(g, box, x, step, count, y, where);
-  } else {
+  constexpr int n = lanes<T>, half = n >= 4 ? n / 2 : n, quarter = n >= 8 ? n / 4 : n;
+  const auto by = [&](auto run) { run(g, box, x, step, count, y, where); };
+  if (count >= n)
+    by(max_lanes<T, W, n, Step>);
+  else if (count >= half)
+    by(max_lanes<T, W, half, Step>);
+  else if (count >= quarter)
+    by(max_lanes<T, W, quarter, Step>);
+  else
     for (int64_t i = 0; i < count; ++i) max_one(g, box, x + i * step, y + i, where + i);
-  }
 }
 
 template <class T, class W>

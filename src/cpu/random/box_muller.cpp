@@ -39,14 +39,11 @@ inline Floats cephes_log(Floats x) {
   const Floats e = __builtin_convertvector((bits >> 23) - 126 + low, Floats);
   const Floats m = (half_to_one - 1.0f) + (Floats)((Ints)half_to_one & low);
   const Floats square = m * m;
-  Floats y = fused(broadcast<Floats>(7.0376836292e-2f), m, -1.1514610310e-1f);
-  y = fused(y, m, 1.1676998740e-1f);
-  y = fused(y, m, -1.2420140846e-1f);
-  y = fused(y, m, 1.4249322787e-1f);
-  y = fused(y, m, -1.6668057665e-1f);
-  y = fused(y, m, 2.0000714765e-1f);
-  y = fused(y, m, -2.4999993993e-1f);
-  y = fused(y, m, 3.3333331174e-1f);
+  constexpr float kRest[] = {-1.1514610310e-1f, 1.1676998740e-1f,  -1.2420140846e-1f,
+                             1.4249322787e-1f,  -1.6668057665e-1f, 2.0000714765e-1f,
+                             -2.4999993993e-1f, 3.3333331174e-1f};
+  Floats y = broadcast<Floats>(7.0376836292e-2f);
+  for (float c : kRest) y = fused(y, m, c);
   y = fused(y * m, square, e * -2.12194440e-4f);
   y = y - 0.5f * square;
   return (m + y) + e * 0.693359375f;  // an exact product; the two constants make log(2)

@@ -17,6 +17,18 @@ namespace {
 // ---- Counts -------------------------------------------------------------------------------------
 
 // From 10 on by transformed rejection (Hoermann 1993), below by multiplying uniforms.
+// What Hoermann's rejection proposes: u in (-1/2, 1/2] bent by a hat with the parameters a, b, c.
+struct Proposal {
+  double v, us, k;
+
+  Proposal(Generator& generator, double a, double b, double c) {
+    const double u = unit<double>(generator) - 0.5;
+    v = unit<double>(generator);
+    us = 0.5 - std::fabs(u);
+    k = std::floor((2 * a / us + b) * u + c);
+  }
+};
+
 double poisson_draw(Generator& generator, double rate) {
   if (rate == 0 || std::isinf(rate)) return rate;
   if (rate < 10) {
@@ -31,10 +43,7 @@ double poisson_draw(Generator& generator, double rate) {
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
   const double box = 0.9277 - 3.6224 / (b - 2);
   for (;;) {
-    const double u = unit<double>(generator) - 0.5;
-    const double v = unit<double>(generator);
-    const double us = 0.5 - std::fabs(u);
-    const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
+    const auto [v, us, k] = Proposal(generator, a, b, rate + 0.43);
     if (us >= 0.07 && v <= box) return k;
     if (k < 0 || (us < 0.013 && v > us)) continue;
     if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <=
@@ -73,10 +82,7 @@ double binomial_draw(Generator& generator, double n, double p) {
   const double alpha = (2.83 + 5.1 / b) * std;
   const double m = std::floor((n + 1) * p);
   for (;;) {
-    const double u = unit<double>(generator) - 0.5;
-    const double v = unit<double>(generator);
-    const double us = 0.5 - std::fabs(u);
-    const double k = std::floor((2 * a / us + b) * u + c);
+    const auto [v, us, k] = Proposal(generator, a, b, c);
     if (k < 0 || k > n) continue;
     if (us >= 0.07 && v <= box) return k;
     const double bound = (m + 0.5) * std::log((m + 1) / (odds * (n - m + 1))) +

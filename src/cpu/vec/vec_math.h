@@ -340,17 +340,25 @@ inline Vec<double> wide_expm1(Vec<double> x) {
   return multiply_add(e.power, e.p, e.power - 1);
 }
 
+// x = 2^n m with m in [sqrt(1/2), sqrt(2)), by x's bits: for positive normal x.
+struct PowerAndRest {
+  Vec<double> n, m;
+};
+inline PowerAndRest split_bits(Vec<double> x) {
+  const Vec<uint64_t> one = as_bits(splat(1.0)), least = as_bits(splat(0.7071067811865476));
+  const Vec<uint64_t> biased = (as_bits(x) - least + one) >> 52;  // n + 1023
+  constexpr double kTwo52 = 4503599627370496.0;                   // whose last bit is worth 1
+  return {from_bits(biased | as_bits(splat(kTwo52))) - (kTwo52 + 1023.0),
+          from_bits(as_bits(x) - (biased << 52) + one)};
+}
+
 // ln x = k ln 2 + ln m as in log; ln m = 2 atanh(s), s = (m - 1) / (m + 1). Not for subnormals,
 // which no float is here.
 inline Vec<double> wide_log(Vec<double> x) {
 #ifdef __AVX512F__
   const auto [n, m] = split(x);
 #else
-  const Vec<uint64_t> one = as_bits(splat(1.0)), least = as_bits(splat(0.7071067811865476));
-  const Vec<uint64_t> biased = (as_bits(x) - least + one) >> 52;  // k + 1023
-  constexpr double kTwo52 = 4503599627370496.0;                   // whose last bit is worth 1
-  const Vec<double> n = from_bits(biased | as_bits(splat(kTwo52))) - (kTwo52 + 1023.0);
-  const Vec<double> m = from_bits(as_bits(x) - (biased << 52) + one);
+  const auto [n, m] = split_bits(x);
 #endif
   const Vec<double> s = (m - 1) * reciprocal_of_number(m + 1);
   const Vec<double> z = s * s;

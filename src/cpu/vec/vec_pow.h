@@ -26,12 +26,7 @@ constexpr double kUpperLn2 = 0.693147180559663, kLowerLn2 = 2.8235290563031577e-
 // x = 2^n m as in log, for positive normal x; ln m = 2 atanh(s) = s (2 + z (2/3 + z P(z))) with
 // s = (m - 1) / (m + 1) and z = s^2. What a step loses goes into the low part of the next.
 inline TwoDoubles log_in_two(Vec<double> x) {
-  const Vec<uint64_t> one = as_bits(splat(1.0)), least = as_bits(splat(0.7071067811865476));
-  const Vec<uint64_t> biased = (as_bits(x) - least + one) >> 52;  // n + 1023
-  constexpr double kTwo52 = 4503599627370496.0;                   // whose last bit is worth 1
-  const Vec<double> n = from_bits(biased | as_bits(splat(kTwo52))) - (kTwo52 + 1023.0);
-  const Vec<double> m = from_bits(as_bits(x) - (biased << 52) + one);
-
+  const auto [n, m] = split_bits(x);
   const Vec<double> f = m - 1, sum = m + 1, sum_low = m - (sum - 1), inverse = 1 / sum;
   const Vec<double> s = f * inverse;
   const Vec<double> s_low = (fused(-s, sum, f) - s * sum_low) * inverse;

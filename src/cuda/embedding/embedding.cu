@@ -23,6 +23,15 @@ __device__ void set_element(const BagArgs& a, char* data, int64_t index, T value
   store_as<T>(data + index * int64_t(itemsize(a.dtype)), a.dtype, value);
 }
 
+// Calls see(entry, its element of a column) for what counts in a bag.
+template <class T, class See>
+__device__ void for_each_of_bag(const BagArgs& a, int64_t bag, int64_t column, const See& see) {
+  for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
+    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
+    see(k, element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column));
+  }
+}
+
 // ---- forward: a thread per (bag, column) --------------------------------------------------------
 
 template <class T>
@@ -32,12 +41,10 @@ __global__ void sum_of_bag(const BagArgs a) {
   const int64_t bag = index / a.columns, column = index % a.columns;
   T sum = 0;
   int64_t count = 0;
-  for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
-    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
-    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
+  for_each_of_bag<T>(a, bag, column, [&](int64_t k, T x) {
     sum += a.weights ? x * element<T>(a, a.weights, k) : x;
     ++count;
-  }
+  });
   if (a.mode == Bag::Mean && count > 0) sum /= static_cast<T>(count);
   set_element(a, a.out, bag * a.out_row + column, sum);
 }
@@ -50,14 +57,11 @@ __global__ void max_of_bag(const BagArgs a) {
   const int64_t bag = index / a.columns, column = index % a.columns;
   T peak = 0;
   int64_t row = -1;
-  for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
-    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
-    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
-    if (row < 0 || x > peak) {
-      peak = x;
-      row = a.index[k];
-    }
-  }
+  for_each_of_bag<T>(a, bag, column, [&](int64_t k, T x) {
+    if (row >= 0 && !(x > peak)) return;
+    peak = x;
+    row = a.index[k];
+  });
   a.largest[index] = row;
   set_element(a, a.out, bag * a.out_row + column, peak);
 }

@@ -18,17 +18,25 @@
 namespace tt::cuda {
 namespace {
 
+// Of an element of C, every `step`-th product from the one at `first`.
+template <class T>
+__device__ SumOf<T> sum_of_products(const Product<T>& g, int64_t item, int64_t row, int64_t column,
+                                    int64_t first, int64_t step) {
+  const T* const a = g.a + g.batch.offset(0, item) + row * g.a_row;
+  const T* const b = g.b + g.batch.offset(1, item) + column * g.b_col;
+  SumOf<T> sum = 0;
+  for (int64_t p = first; p < g.k; p += step)
+    sum += static_cast<SumOf<T>>(a[p * g.a_col]) * static_cast<SumOf<T>>(b[p * g.b_row]);
+  return sum;
+}
+
 // A thread per element of C.
 template <class T>
 __global__ void naive(const Product<T> g) {
   const int64_t index = thread_index();
   if (index >= g.items * g.m * g.n) return;
   const int64_t column = index % g.n, row = index / g.n % g.m, item = index / g.n / g.m;
-  const T* const a = g.a + g.batch.offset(0, item) + row * g.a_row;
-  const T* const b = g.b + g.batch.offset(1, item) + column * g.b_col;
-  SumOf<T> sum = 0;
-  for (int64_t p = 0; p < g.k; ++p)
-    sum += static_cast<SumOf<T>>(a[p * g.a_col]) * static_cast<SumOf<T>>(b[p * g.b_row]);
+  const SumOf<T> sum = sum_of_products(g, item, row, column, 0, 1);
   g.finish(g.first(item), row, column, sum);
 }
 
@@ -61,12 +69,7 @@ template <class T>
 __global__ void summed(const Product<T> g) {
   int64_t item = blockIdx.x;
   const int64_t column = next_dim(item, g.n), row = next_dim(item, g.m);
-  const T* const a = g.a + g.batch.offset(0, item) + row * g.a_row;
-  const T* const b = g.b + g.batch.offset(1, item) + column * g.b_col;
-  SumOf<T> sum = 0;
-  for (int64_t p = threadIdx.x; p < g.k; p += kThreads)
-    sum += static_cast<SumOf<T>>(a[p * g.a_col]) * static_cast<SumOf<T>>(b[p * g.b_row]);
-  sum = sum_of_block(sum);
+  const SumOf<T> sum = sum_of_block(sum_of_products(g, item, row, column, threadIdx.x, kThreads));
   if (threadIdx.x == 0) g.finish(g.first(item), row, column, sum);
 }
 

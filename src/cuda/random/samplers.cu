@@ -80,6 +80,17 @@ void with_floats(const char* op, DType dtype, const Body& body) {
   }
 }
 
+// Fills with Transform, which holds the numbers, of uniform or normal numbers.
+template <template <class, class> class Transform, bool kNormal = false, class... Numbers>
+void fill_floats(const char* op, Generator& generator, const NDArray& out, Numbers... numbers) {
+  with_floats(op, out.dtype(), [&](auto type, auto number) {
+    using T = decltype(type);
+    using F = decltype(number);
+    constexpr Values<F> (*kSource)(uint4) = kNormal ? normals<F> : units<F>;
+    fill_with<T, F, kSource>(generator, out, Transform<T, F>{static_cast<F>(numbers)...});
+  });
+}
+
 // ---- Continuous distributions -------------------------------------------------------------------
 
 // (0, 1] becomes [from, to): what rounds to the end is the start.
@@ -114,21 +125,11 @@ struct LogNormal {
   F mean, std;
   __device__ T operator()(F z) const { return converted<T>(::exp(::fma(z, std, mean))); }
 };
-template <template <class, class> class Transform>
-void from_normals(const char* op, Generator& generator, const NDArray& out, double mean,
-                  double std) {
-  with_floats(op, out.dtype(), [&](auto type, auto number) {
-    using T = decltype(type);
-    using F = decltype(number);
-    fill_with<T, F, normals<F>>(generator, out,
-                                Transform<T, F>{static_cast<F>(mean), static_cast<F>(std)});
-  });
-}
 void normal(Generator& generator, const NDArray& out, double mean, double std) {
-  from_normals<Normal>("normal_", generator, out, mean, std);
+  fill_floats<Normal, true>("normal_", generator, out, mean, std);
 }
 void log_normal(Generator& generator, const NDArray& out, double mean, double std) {
-  from_normals<LogNormal>("log_normal_", generator, out, mean, std);
+  fill_floats<LogNormal, true>("log_normal_", generator, out, mean, std);
 }
 
 // -log(u) / lambda, which is not 0 for u = 1.
@@ -142,11 +143,7 @@ struct Exponential {
   }
 };
 void exponential(Generator& generator, const NDArray& out, double lambda) {
-  with_floats("exponential_", out.dtype(), [&](auto type, auto number) {
-    using T = decltype(type);
-    using F = decltype(number);
-    fill_with<T, F, units<F>>(generator, out, Exponential<T, F>{static_cast<F>(lambda)});
-  });
+  fill_floats<Exponential>("exponential_", generator, out, lambda);
 }
 
 // Away from 0 and 1, where the tangent has no limit.
@@ -161,12 +158,7 @@ struct Cauchy {
   }
 };
 void cauchy(Generator& generator, const NDArray& out, double median, double sigma) {
-  with_floats("cauchy_", out.dtype(), [&](auto type, auto number) {
-    using T = decltype(type);
-    using F = decltype(number);
-    fill_with<T, F, units<F>>(generator, out,
-                              Cauchy<T, F>{static_cast<F>(median), static_cast<F>(sigma)});
-  });
+  fill_floats<Cauchy>("cauchy_", generator, out, median, sigma);
 }
 
 // ---- Discrete distributions ---------------------------------------------------------------------

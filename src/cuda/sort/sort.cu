@@ -76,40 +76,38 @@ __global__ void put_mode(const DeviceLines lines, const Item<Key>* all) {
   put(lines, blockIdx.x, items[start + most - 1].position, 0);
 }
 
-void topk(const Lines& lines, int64_t k, bool largest) {
+// Calls put(Key{}, lines on the device, sorted items) with the lines' keys in order.
+template <class Put>
+void with_sorted(const Lines& lines, bool largest, const Put& put) {
   with_key(lines.stream[0].dtype, [&](auto type) {
-    using Key = decltype(type);
     const DeviceLines given = on_device(lines);
-    const Sorted<Key> sorted(given, largest);
-    launch<put_first<Key>>(grid_of(lines.count * k), given, sorted.items(), k);
+    const Sorted<decltype(type)> sorted(given, largest);
+    put(type, given, sorted.items());
+  });
+}
+
+void topk(const Lines& lines, int64_t k, bool largest) {
+  with_sorted(lines, largest, [&](auto type, const DeviceLines& given, auto* items) {
+    launch<put_first<decltype(type)>>(grid_of(lines.count * k), given, items, k);
   });
 }
 void sort(const Lines& lines, bool descending) { topk(lines, lines.size, descending); }
 
 void kthvalue(const Lines& lines, int64_t k) {
-  with_key(lines.stream[0].dtype, [&](auto type) {
-    using Key = decltype(type);
-    const DeviceLines given = on_device(lines);
-    const Sorted<Key> sorted(given, false);
-    launch<put_kth<Key>>(grid_of(lines.count), given, sorted.items(), k);
+  with_sorted(lines, false, [&](auto type, const DeviceLines& given, auto* items) {
+    launch<put_kth<decltype(type)>>(grid_of(lines.count), given, items, k);
   });
 }
 
 void median(const Lines& lines, bool ignore_nan) {
-  with_key(lines.stream[0].dtype, [&](auto type) {
-    using Key = decltype(type);
-    const DeviceLines given = on_device(lines);
-    const Sorted<Key> sorted(given, false);
-    launch<put_median<Key>>(grid_of(lines.count), given, sorted.items(), ignore_nan);
+  with_sorted(lines, false, [&](auto type, const DeviceLines& given, auto* items) {
+    launch<put_median<decltype(type)>>(grid_of(lines.count), given, items, ignore_nan);
   });
 }
 
 void mode(const Lines& lines) {
-  with_key(lines.stream[0].dtype, [&](auto type) {
-    using Key = decltype(type);
-    const DeviceLines given = on_device(lines);
-    const Sorted<Key> sorted(given, false);
-    launch<put_mode<Key>>({lines.count, kThreads}, given, sorted.items());
+  with_sorted(lines, false, [&](auto type, const DeviceLines& given, auto* items) {
+    launch<put_mode<decltype(type)>>({lines.count, kThreads}, given, items);
   });
 }
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import tiny_torch
 from tiny_torch.autograd._profiler.costs import flops_of, flops_of_backward, is_tensor
-from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.profiler_util import FunctionEvent
 from tiny_torch.autograd.record import (
     BACKWARD,
@@ -22,6 +21,7 @@ from tiny_torch.autograd.record import (
     OUT,
     RANGE,
     VIEW,
+    aten_name,
 )
 
 SCOPES = {BACKWARD: 1, RANGE: 7}  # of PyTorch's RecordScope; all else is 0, a function

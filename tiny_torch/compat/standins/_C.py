@@ -17,7 +17,7 @@ from tiny_torch.base.layouts import layout
 from tiny_torch.base.size import Size
 from tiny_torch.functions import torch_linalg
 from tiny_torch.functions.random.generator import Generator
-from tiny_torch.nn.modules._conversion import arguments_of_to
+from tiny_torch.nn.modules._parts.conversion import arguments_of_to
 from tiny_torch.tensor import Tensor
 
 __all__ = [

@@ -182,14 +182,12 @@ def unique(name: str, taken: set[str]) -> str:
     return found
 
 
-KEYWORDS = {
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
-    "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict",
-    "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
-    "unsigned", "void", "volatile", "while", "main", "y0", "y1", "yn", "j0", "j1", "jn", "gamma",
-    "index", "log", "exp", "acc", "to", "o", "i", "k", "row", "best",
-    *[f"i{d}" for d in range(64)],
-}  # fmt: skip
+_WORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline
+int long register restrict return short signed sizeof static struct switch typedef union unsigned
+void volatile while main y0 y1 yn j0 j1 jn gamma index log exp acc to o i k row best
+"""
+KEYWORDS = {*_WORDS.split(), *[f"i{d}" for d in range(64)]}
 _MATH = """
 acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp
 log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from tiny_torch.autograd.view import LEAF
 from tiny_torch.base import layouts
 from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, cuda_count, pin
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.base.switches import settings
-from tiny_torch.functions.public import METHODS, function, method
+from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
@@ -26,13 +28,17 @@ are_sizes = _core.are_sizes  # the same, and that none is negative
 PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
+def check_differentiable(dtype: Any, requires_grad: Any) -> None:
+    if requires_grad and not dtype.is_floating_point:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
 def finish(
     array: Any, requires_grad: Any = False, pin_memory: Any = False, function: str = "tensor"
 ) -> Tensor:
     if requires_grad is not False and requires_grad is not None:
         check_bool(function, "requires_grad", None, requires_grad)
-    if requires_grad and not array.dtype.is_floating_point:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    check_differentiable(array.dtype, requires_grad)
     if pin_memory:
         array = pin(array)
     return wrap(array, LEAF if requires_grad else None)
@@ -112,46 +118,45 @@ def new_filled(function, shape, value, dtype, device, requires_grad, layout=None
     return wrap(array) if plain else finish(array, requires_grad, pin_memory, function)
 
 
-@function
-def zeros(
-    *sizes: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+def filled_with(value: int, name: str, doc: str) -> Callable[..., Tensor]:
+    """torch.zeros and torch.ones."""
+
+    @function
+    @give_name(name, doc)
+    def fill(
+        *sizes: Any,
+        size: Any = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        shape = as_sizes(name, sizes, size)
+        if out is not None:
+            return fill_out(name, out, shape, value, dtype)
+        return new_filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
+
+    return fill
+
+
+zeros = filled_with(
+    0,
+    "zeros",
     """A tensor of zeros. https://pytorch.org/docs/stable/generated/torch.zeros.html
 
     >>> import tiny_torch as torch
     >>> torch.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
-    """
-    shape = as_sizes("zeros", sizes, size)
-    if out is not None:
-        return fill_out("zeros", out, shape, 0, dtype)
-    return new_filled("zeros", shape, 0, dtype, device, requires_grad, layout, pin_memory)
-
-
-@function
-def ones(
-    *sizes: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html"""
-    shape = as_sizes("ones", sizes, size)
-    if out is not None:
-        return fill_out("ones", out, shape, 1, dtype)
-    return new_filled("ones", shape, 1, dtype, device, requires_grad, layout, pin_memory)
+    """,
+)
+ones = filled_with(
+    1,
+    "ones",
+    "A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html",
+)
 
 
 @function
@@ -239,10 +244,19 @@ def resize_array(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
     return self
 
 
-def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
-    _core.check_tensor(function, "out", 2, out)
-    if as_dtype(function, dtype) not in (None, out.dtype):
+def dtype_of(out: Tensor | None, function: str, dtype: Any, position: int = 1) -> Any:
+    """out's dtype, where there is one; RuntimeError where `dtype` is another."""
+    dtype = as_dtype(function, dtype)
+    if out is None:
+        return dtype
+    _core.check_tensor(function, "out", position, out)
+    if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    return out.dtype
+
+
+def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
+    dtype_of(out, function, dtype, 2)
     if modes.bits & NO_GRAD == 0 and out.requires_grad:
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "
@@ -351,58 +365,32 @@ def like(
     return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 
 
-@function
-@as_one
-def empty_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """An uninitialised tensor of the shape, dtype and (dense) strides of `input`."""
-    return like(
-        "empty_like", input, None, dtype, device, requires_grad, layout, memory_format, pin_memory
-    )
+def like_with(value: int | None, name: str, what: str) -> Callable[..., Tensor]:
+    """torch.empty_like, zeros_like and ones_like."""
+
+    @function
+    @as_one
+    @give_name(name, f"{what} of the shape, dtype and (dense) strides of `input`.")
+    def fill(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        return like(
+            name, input, value, dtype, device, requires_grad, layout, memory_format, pin_memory
+        )
+
+    return fill
 
 
-@function
-@as_one
-def zeros_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Zeros of the shape, dtype and (dense) strides of `input`."""
-    return like(
-        "zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format, pin_memory
-    )
-
-
-@function
-@as_one
-def ones_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Ones of the shape, dtype and (dense) strides of `input`."""
-    return like(
-        "ones_like", input, 1, dtype, device, requires_grad, layout, memory_format, pin_memory
-    )
+empty_like = like_with(None, "empty_like", "An uninitialised tensor")
+zeros_like = like_with(0, "zeros_like", "Zeros")
+ones_like = like_with(1, "ones_like", "Ones")
 
 
 @function
@@ -434,7 +422,13 @@ def full_like(
 def new(name: str, value: Any) -> Any:
     """x.new_zeros(...) and its kin: shape as given, dtype and device of x."""
 
-    def method(
+    @method
+    @give_name(
+        name,
+        "A tensor with this one's dtype and device, of another size.\n\n"
+        f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html",
+    )
+    def fill(
         self: Tensor,
         *sizes: Any,
         size: Any = None,
@@ -448,12 +442,7 @@ def new(name: str, value: Any) -> Any:
         dtype, device = dtype or self.array.dtype, device or self.array.device
         return new_filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = (
-        f"A tensor with this one's dtype and device, of another size.\n\n"
-        f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html"
-    )
-    return method
+    return fill
 
 
 @method
@@ -478,4 +467,4 @@ def new_full(
 
 
 for _name, _value in (("new_empty", None), ("new_zeros", 0), ("new_ones", 1)):
-    METHODS[_name] = new(_name, _value)
+    new(_name, _value)

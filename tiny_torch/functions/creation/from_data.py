@@ -15,6 +15,7 @@ from tiny_torch.base.dtypes import check_elements, check_range
 from tiny_torch.functions.creation.dlpack import from_cuda_array, from_dlpack
 from tiny_torch.functions.creation.fill import (
     as_dtype,
+    check_differentiable,
     check_options,
     finish,
     int64,
@@ -248,13 +249,9 @@ def flat_array(leaves: list, dtype: Any) -> Any:
         check_range(max(floats), dtype)
     try:
         array = _core.numbers([int(leaf) for leaf in leaves], int64)
-    except OverflowError:
-        if any(isinstance(leaf, float) for leaf in leaves):
-            raise RuntimeError(
-                f"value cannot be converted to type {dtype.name} without overflow"
-            ) from None
-        raise ValueError("Overflow when unpacking long long") from None
-    except ValueError:  # NaN
+    except (OverflowError, ValueError) as error:  # ValueError: of NaN
+        if isinstance(error, OverflowError) and not floats:
+            raise ValueError("Overflow when unpacking long long") from None
         raise RuntimeError(
             f"value cannot be converted to type {dtype.name} without overflow"
         ) from None
@@ -381,8 +378,7 @@ def frombuffer(
         raise ValueError("object does not implement Python buffer protocol.") from None
     if not view.c_contiguous:
         raise RuntimeError("could not retrieve buffer from object")
-    if requires_grad and not dtype.is_floating_point:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    check_differentiable(dtype, requires_grad)
     size, length = dtype.itemsize, view.nbytes
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")

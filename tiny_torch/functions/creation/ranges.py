@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, is_int, wrong_kind
 from tiny_torch.base.devices import array_module, to_device
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import check_range, not_implemented
-from tiny_torch.functions.common import check_tensor, into, place_of, refuse_history
-from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, int64, item_of
+from tiny_torch.functions.common import into, place_of, refuse_history
+from tiny_torch.functions.creation.fill import (
+    as_dtype,
+    check_options,
+    dtype_of,
+    finish,
+    int64,
+    item_of,
+)
 from tiny_torch.functions.public import function
 from tiny_torch.tensor import Tensor, wrap
 
@@ -252,16 +262,6 @@ def as_end(function: str, argument: str, value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def dtype_of(out: Tensor | None, function: str, dtype: Any) -> Any:
-    dtype = as_dtype(function, dtype)
-    if out is None:
-        return dtype
-    check_tensor(function, "out", 1, out)
-    if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-    return out.dtype
-
-
 def check_not_bool(kernel: str, dtype: Any) -> None:
     if dtype is _core.bool:
         raise not_implemented(kernel, dtype)
@@ -334,43 +334,32 @@ def triangle_indices(name: str, row: int, col: int, keeps: Any, dtype: Any, devi
     return to_device(places.transpose(0, 1).contiguous().astype(dtype), device)
 
 
-@function
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """(2, n): rows and columns of the places on and below a diagonal, row by row.
+def triangle(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
+    """torch.tril_indices and triu_indices."""
 
-    https://pytorch.org/docs/stable/generated/torch.tril_indices.html
-    """
-    check_options("tril_indices", layout, pin_memory)
-    array = triangle_indices("tril_indices", row, col, lambda x: x.le(offset), dtype, device)
-    return finish(array, requires_grad, pin_memory)
+    @function
+    @give_name(
+        name,
+        f"(2, n): rows and columns of the places on and {where} a diagonal, row by row.\n\n"
+        f"https://pytorch.org/docs/stable/generated/torch.{name}.html",
+    )
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        check_options(name, layout, pin_memory)
+        array = triangle_indices(name, row, col, methodcaller(keeps, offset), dtype, device)
+        return finish(array, requires_grad, pin_memory)
+
+    return indices
 
 
-@function
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """(2, n): rows and columns of the places on and above a diagonal, row by row.
-
-    https://pytorch.org/docs/stable/generated/torch.triu_indices.html
-    """
-    check_options("triu_indices", layout, pin_memory)
-    array = triangle_indices("triu_indices", row, col, lambda x: x.ge(offset), dtype, device)
-    return finish(array, requires_grad, pin_memory)
+tril_indices = triangle("tril_indices", "below", "le")
+triu_indices = triangle("triu_indices", "above", "ge")

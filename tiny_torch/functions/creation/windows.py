@@ -6,10 +6,12 @@ A periodic window is the symmetric one of one more sample, without its last.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float, as_int
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import HALVES
 from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, ones
 from tiny_torch.functions.creation.ranges import arange
@@ -53,17 +55,40 @@ def check_beside(name: str, periodic: bool | None, *, given: bool) -> bool:
     return periodic is not False
 
 
-@function
-def hann_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+def by(shape: Any, name: str, doc: str) -> Callable[..., Tensor]:
+    """A window without coefficients, from its shape: shape(samples, last)."""
+
+    @function
+    @give_name(name, doc)
+    def make(
+        window_length: int,
+        periodic: bool = True,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        options = (dtype, layout, device, pin_memory, requires_grad)
+        return window(name, shape, window_length, periodic, options)
+
+    return make
+
+
+def triangle(samples: Tensor, last: int) -> Tensor:
+    rise = samples * (2 / last)
+    return rise.minimum(2 - rise)
+
+
+def two_cosines(samples: Tensor, last: int) -> Tensor:
+    angle = samples * (math.pi / last)
+    return (angle * 4).cos() * 0.08 - (angle * 2).cos() * 0.5 + 0.42
+
+
+hann_window = by(
+    cosine_sum(0.5, 0.5),
+    "hann_window",
     """(window_length,): a raised cosine, 0.5 - 0.5 cos(2 pi n / N), which begins at 0.
 
     RuntimeError for a negative length and for a dtype that is not floating.
@@ -72,9 +97,8 @@ def hann_window(
     >>> import tiny_torch as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
-    options = (dtype, layout, device, pin_memory, requires_grad)
-    return window("hann_window", cosine_sum(0.5, 0.5), window_length, periodic, options)
+    """,
+)
 
 
 @function
@@ -107,17 +131,9 @@ def hamming_window(
     return window(name, shape, window_length, periodic, options)
 
 
-@function
-def bartlett_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+bartlett_window = by(
+    triangle,
+    "bartlett_window",
     """(window_length,): a triangle, 1 - |2 n / N - 1|.
 
     RuntimeError for a negative length and for a dtype that is not floating.
@@ -126,27 +142,11 @@ def bartlett_window(
     >>> import tiny_torch as torch
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
-    options = (dtype, layout, device, pin_memory, requires_grad)
-    return window("bartlett_window", triangular_window, window_length, periodic, options)
-
-
-def triangular_window(samples: Tensor, last: int) -> Tensor:
-    rise = samples * (2 / last)
-    return rise.minimum(2 - rise)
-
-
-@function
-def blackman_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+    """,
+)
+blackman_window = by(
+    two_cosines,
+    "blackman_window",
     """(window_length,): 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
 
     RuntimeError for a negative length and for a dtype that is not floating.
@@ -155,14 +155,8 @@ def blackman_window(
     >>> import tiny_torch as torch
     >>> torch.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
-    """
-    options = (dtype, layout, device, pin_memory, requires_grad)
-    return window("blackman_window", two_cosines, window_length, periodic, options)
-
-
-def two_cosines(samples: Tensor, last: int) -> Tensor:
-    angle = samples * (math.pi / last)
-    return (angle * 4).cos() * 0.08 - (angle * 2).cos() * 0.5 + 0.42
+    """,
+)
 
 
 @function

@@ -7,8 +7,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.functions.common import applied_same, into_same
-from tiny_torch.functions.index.values import checked_number
+from tiny_torch.functions.common import applied_same, check_dim_exists, into_same
+from tiny_torch.functions.index.values import check_mean, checked_number
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import ADD, MULTIPLY
@@ -73,8 +73,7 @@ def take_along_dim(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
             f"but got {ndim} dimensions for input, and {indices.array.ndim} dimensions for indices"
         )
-    if not ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    check_dim_exists(input, dim)
     dim = wrap_dim(dim, ndim)
     sizes, picks = list(input.array.shape), list(indices.array.shape)
     size, pick, sizes[dim], picks[dim] = sizes[dim], picks[dim], 1, 1
@@ -183,8 +182,7 @@ def scatter_reduce_arguments(name: str, x: Tensor, index: Any, src: Any, reduce:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
-    if reduce == "mean" and x.array.dtype is _core.bool:
-        raise NotImplementedError(f"{name}(reduce='mean') of bool")
+    check_mean(name, reduce, x)
     return scatter_arguments(name, x, index, src, None)
 
 

@@ -11,7 +11,12 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.functions.common import applied_same, as_tensors, into_same
-from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
+from tiny_torch.functions.index.values import (
+    check_mean,
+    checked_number,
+    single_value,
+    warn_expanded,
+)
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import IndexPut
@@ -178,8 +183,7 @@ def index_reduce_arguments(
             f"{name}(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )
     check_slices(name, x, dim, index, source)
-    if reduce == "mean" and x.array.dtype is _core.bool:
-        raise NotImplementedError(f"{name}(reduce='mean') of bool")
+    check_mean(name, reduce, x)
     array, shape = index.array, source.array.shape
     if array.size and not 0 <= array.amin().item() <= array.amax().item() < (
         x.array.shape[dim] if shape else 1

@@ -5,12 +5,14 @@ Results along a dim have names: values, and indices (int64), which say where the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.functions.common import compute_for_out, into, into_same, standalone
 from tiny_torch.functions.index.selection import checked_dim, select_pair
 from tiny_torch.functions.public import function_and_method
@@ -229,17 +231,28 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
     return (q * (n - 1)).where(numbers == n, float(n - 1))  # the last position is a NaN's
 
 
-@function_and_method
-@as_one
-def quantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Any = None,
-) -> Tensor:
+def quantile_by(name: str, doc: str) -> Callable[..., Tensor]:
+    """torch.quantile and nanquantile."""
+
+    @function_and_method
+    @as_one
+    @give_name(name, doc)
+    def find(
+        input: Tensor,
+        q: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Any = None,
+    ) -> Tensor:
+        return quantiles(name, input, q, dim, keepdim, interpolation, out)
+
+    return find
+
+
+quantile = quantile_by(
+    "quantile",
     """Values below which a fraction q (a number, or a 1-d tensor) of the elements lies.
 
     The quantiles are the first dim of the result; `interpolation` says what lies between two
@@ -249,23 +262,12 @@ def quantile(
     >>> import tiny_torch as torch
     >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.tensor([0.25, 0.5]))
     tensor([0.7500, 1.5000])
-    """
-    return quantiles("quantile", input, q, dim, keepdim, interpolation, out)
-
-
-@function_and_method
-@as_one
-def nanquantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Any = None,
-) -> Tensor:
+    """,
+)
+nanquantile = quantile_by(
+    "nanquantile",
     """quantile of what is not NaN; NaN where nothing is.
 
     https://pytorch.org/docs/stable/generated/torch.nanquantile.html
-    """
-    return quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)
+    """,
+)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int, check_bool
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import check_dim_exists, check_tensor
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.index.unique import Unique2, UniqueConsecutive, UniqueDim, UniqueDimConsecutive
 from tiny_torch.ops.shape.views import wrap_dim
@@ -37,8 +37,7 @@ def results(name: str, input: Any, consecutive: bool, inverse: bool, counts: boo
 def check_slices(input: Tensor, dim: int) -> int:
     """The dim; IndexError where there is none, RuntimeError where slices have no elements."""
     shape = input.array.shape
-    if not shape:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    check_dim_exists(input, dim)
     dim = wrap_dim(dim, len(shape))
     if shape.count(0) > 1:
         raise RuntimeError(

@@ -81,3 +81,8 @@ def as_values(value: Any, array: Any) -> Any:
     if isinstance(value, Tensor):
         return value
     return array_module(array.device).full((), value, array.dtype)
+
+
+def check_mean(name: str, reduce: str, x: Tensor) -> None:
+    if reduce == "mean" and x.array.dtype is _core.bool:
+        raise NotImplementedError(f"{name}(reduce='mean') of bool")

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.dtypes import not_implemented, scalar_type
-from tiny_torch.functions.common import into, into_same, name_results, standalone
+from tiny_torch.functions.common import check_dim_exists, into, into_same, name_results, standalone
 from tiny_torch.functions.linalg.lapack import (
     WITHOUT_INVERSE,
     check_floating,
@@ -225,8 +225,7 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tenso
         raise RuntimeError(
             f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
         )
-    if tau.ndim == 0:
-        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    check_dim_exists(tau, -1)
     if tau.ndim != input.ndim - 1:
         raise RuntimeError(
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "

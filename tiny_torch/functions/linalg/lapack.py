@@ -49,3 +49,15 @@ def check_precision(name: str, A: Tensor, error: type[Exception] = NotImplemente
     """Half types have no factorisations, as in PyTorch."""
     if A.is_floating_point() and A.itemsize == 2:
         raise error(f"{name}: Low precision dtypes not supported. Got {scalar_type(A.dtype)}")
+
+
+def check_right_side(name: str, A: Tensor, B: Tensor, left: bool) -> None:
+    """Of A X = B, or X A = B, with a square A."""
+    if B.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    if A.shape[-1] != B.shape[-2 if left else -1]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
+            f"{B.shape[-2]}x{B.shape[-1]})"
+        )

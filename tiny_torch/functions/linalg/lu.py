@@ -13,7 +13,12 @@ from tiny_torch.base import return_types
 from tiny_torch.base.dtypes import scalar_type
 from tiny_torch.functions.common import into_same, name_results, standalone
 from tiny_torch.functions.linalg.factor import check_numbers
-from tiny_torch.functions.linalg.lapack import check_floating, check_matrix, check_square
+from tiny_torch.functions.linalg.lapack import (
+    check_floating,
+    check_matrix,
+    check_right_side,
+    check_square,
+)
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.linalg.lapack import by_rows, check_broadcast, check_info, lapack
 from tiny_torch.ops.linalg.lu import LinalgLuFactorEx, order_of
@@ -252,14 +257,8 @@ def check_system(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
             f"{name}: Expected LU and B to have the same dtype, but found LU of type "
             f"{scalar_type(LU.dtype)} and B of type {scalar_type(B.dtype)} instead"
         )
-    if B.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    check_right_side(name, LU, B, left)
     n = LU.shape[-1]
-    if B.shape[-2 if left else -1] != n:
-        raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation "
-            f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {B.shape[-2]}x{B.shape[-1]})"
-        )
     if pivots.ndim == 0 or pivots.shape[-1] != n:
         raise RuntimeError(
             f"{name}: Number of pivots per batch should be same as the dimension of the matrix"

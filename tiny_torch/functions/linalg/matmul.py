@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import compute_for_out, into_same
+from tiny_torch.functions.common import check_dim_exists, compute_for_out, into_same
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.linalg.matmul import BY_DIMS, Bmm, Dot, Matmul, Mm, Mv
 from tiny_torch.ops.linalg.products import check_batches
@@ -80,8 +80,8 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.mv.html
     """
-    if isinstance(input, Tensor) and input.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if isinstance(input, Tensor):
+        check_dim_exists(input, 0)
     return product_of_dims(Mv, "vec", (2, 1), input, vec, out)
 
 

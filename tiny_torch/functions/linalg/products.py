@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
+from tiny_torch.base.docstrings import with_parameters
 from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
 from tiny_torch.functions.common import compute_for_out, into, into_same
 from tiny_torch.functions.elementwise.arithmetic import addcmul
@@ -51,16 +53,32 @@ def sum_of_products_inplace(op, x, a, b, beta, alpha):
     return apply_inplace(op, x, a, b, *factors(op.__name__.lower(), x.dtype, beta, alpha))
 
 
-@function_and_method
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+def adding(op: Any, a: str, b: str, doc: str) -> Callable[..., Tensor]:
+    """torch.addmm and its kin, of factors of those names; and the method that does it in place."""
+    name = op.__name__.lower()
+
+    def add(
+        input: Tensor,
+        a: Tensor,
+        b: Tensor,
+        *,
+        beta: Number = 1,
+        alpha: Number = 1,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        return sum_of_products(op, input, a, b, beta, alpha, out)
+
+    def add_(self: Tensor, a: Tensor, b: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+        return sum_of_products_inplace(op, self, a, b, beta, alpha)
+
+    method(with_parameters(add_, f"{name}_", None, a=a, b=b))
+    return function_and_method(with_parameters(add, name, doc, a=a, b=b))
+
+
+addmm = adding(
+    Addmm,
+    "mat1",
+    "mat2",
     """beta * input + alpha * mat1 @ mat2; input is expanded to the product's shape.
 
     Raises RuntimeError where dtypes or inner sizes differ.
@@ -70,84 +88,32 @@ def addmm(
     >>> torch.addmm(torch.ones(2), torch.ones(2, 3), torch.ones(3, 2), alpha=2)
     tensor([[7., 7.],
             [7., 7.]])
-    """
-    return sum_of_products(Addmm, input, mat1, mat2, beta, alpha, out)
-
-
-@method
-def addmm_(
-    self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    return sum_of_products_inplace(Addmm, self, mat1, mat2, beta, alpha)
-
-
-@function_and_method
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """beta * input + alpha * mat @ vec. https://pytorch.org/docs/stable/generated/torch.addmv.html"""
-    return sum_of_products(Addmv, input, mat, vec, beta, alpha, out)
-
-
-@method
-def addmv_(
-    self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    return sum_of_products_inplace(Addmv, self, mat, vec, beta, alpha)
-
-
-@function_and_method
-def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+    """,
+)
+addmv = adding(
+    Addmv,
+    "mat",
+    "vec",
+    """beta * input + alpha * mat @ vec. https://pytorch.org/docs/stable/generated/torch.addmv.html""",
+)
+baddbmm = adding(
+    Baddbmm,
+    "batch1",
+    "batch2",
     """beta * input + alpha * batch1 @ batch2, of stacks of matrices.
 
     https://pytorch.org/docs/stable/generated/torch.baddbmm.html
-    """
-    return sum_of_products(Baddbmm, input, batch1, batch2, beta, alpha, out)
-
-
-@method
-def baddbmm_(
-    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    return sum_of_products_inplace(Baddbmm, self, batch1, batch2, beta, alpha)
-
-
-@function_and_method
-def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+    """,
+)
+addbmm = adding(
+    Addbmm,
+    "batch1",
+    "batch2",
     """beta * input + alpha * (batch1 @ batch2).sum(0).
 
     https://pytorch.org/docs/stable/generated/torch.addbmm.html
-    """
-    return sum_of_products(Addbmm, input, batch1, batch2, beta, alpha, out)
-
-
-@method
-def addbmm_(
-    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    return sum_of_products_inplace(Addbmm, self, batch1, batch2, beta, alpha)
+    """,
+)
 
 
 @function_and_method

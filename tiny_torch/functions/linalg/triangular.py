@@ -10,6 +10,7 @@ from tiny_torch.functions.linalg.lapack import (
     check_floating,
     check_matrix,
     check_precision,
+    check_right_side,
     check_square,
 )
 from tiny_torch.ops.linalg.lapack import check_broadcast
@@ -53,12 +54,5 @@ def check_pair(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     check_floating(name, A)
     check_precision(name, A)
     check_square(name, A)
-    if B.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
-    if A.shape[-1] != B.shape[-2 if left else -1]:
-        raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation "
-            f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
-            f"{B.shape[-2]}x{B.shape[-1]})"
-        )
+    check_right_side(name, A, B, left)
     check_broadcast(A.shape[:-2], B.shape[:-2])

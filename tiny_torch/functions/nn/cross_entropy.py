@@ -10,6 +10,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.base.arguments import as_float, as_int, wrong_kind
 from tiny_torch.base.dtypes import not_implemented, other_type, promote_types, scalar_type
+from tiny_torch.functions.common import check_dim_exists
 from tiny_torch.functions.nn.losses import checked_reduction
 from tiny_torch.ops.nn.cross_entropy import MEAN, NONE, SUM, CrossEntropy, NllLoss
 from tiny_torch.tensor import Tensor
@@ -167,8 +168,7 @@ def _of_probabilities(
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
-    if input.ndim == 0:
-        raise IndexError("Dimension specified as 1 but tensor has no dimensions")
+    check_dim_exists(input, 1)
     classes = input.shape[0 if input.ndim == 1 else 1]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(

@@ -79,19 +79,16 @@ def gaussian_nll_loss(
     >>> torch.nn.functional.gaussian_nll_loss(torch.zeros(2), torch.ones(2), torch.ones(2))
     tensor(0.5000)
     """
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * ones_like(input)
-    elif sums.any(var < 0):
+    if var < 0 if isinstance(var, float) else sums.any(var < 0):
         raise ValueError("var has negative entry/entries")
+    if isinstance(var, float):
+        var = var * ones_like(input)
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
         elif input.ndim != var.ndim or _sizes_that_differ(input, var) != 1:
             raise ValueError("var is of incorrect size")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
+    _check_reduction(reduction)
     return _gaussian_nll(input, target, var, full, eps, reduction)
 
 
@@ -277,9 +274,13 @@ def multilabel_soft_margin_loss(
         loss = loss * weight
     dim = input.ndim - 1
     loss = (loss / input.size(dim)).sum(dim)
+    _check_reduction(reduction)
+    return reduce_loss(loss, reduction)
+
+
+def _check_reduction(reduction: str) -> None:
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    return reduce_loss(loss, reduction)
 
 
 # ---- rankings and embeddings ------------------------------------------------------------------

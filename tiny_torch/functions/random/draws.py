@@ -14,6 +14,7 @@ from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int, check_bool
 from tiny_torch.base.devices import CoreArrays, array_module, default, to_device
+from tiny_torch.base.docstrings import give_name
 from tiny_torch.functions.common import check_tensor, into, place_of
 from tiny_torch.functions.creation.fill import (
     as_dtype,
@@ -168,10 +169,7 @@ def new_random(function, size, out, dtype, device, layout, pin_memory):
     shape = as_sizes(function, size)
     if out is None:
         return new_filled(function, shape, None, dtype, device, False, layout, pin_memory)
-    check_tensor(function, "out", 2, out)
-    if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-    return resize_out(function, out, shape)
+    return fill_out(function, out, shape, None, dtype)
 
 
 def with_requires_grad(function: str, result: Tensor, requires_grad: Any) -> Tensor:
@@ -187,44 +185,35 @@ def sizes(function: str, size: tuple, named: dict) -> tuple:
     return (bind(function, size, named, ("size",))["size"],)
 
 
-@function
-def rand(
-    *size: Any,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    **named: Any,
-) -> Tensor:
-    """Uniform numbers of [0, 1). https://pytorch.org/docs/stable/generated/torch.rand.html"""
-    if named or not size:
-        size = sizes("rand", size, named)
-    result = new_random("rand", size, out, dtype, device, layout, pin_memory)
-    draw(result, _core.uniform_, generator, 0.0, 1.0)
-    return result if requires_grad is False else with_requires_grad("rand", result, requires_grad)
+def of_shape(
+    name: str, numbers: str, sampler: Callable, a: float, b: float
+) -> Callable[..., Tensor]:
+    """torch.rand and randn."""
+
+    @function
+    @give_name(name, f"{numbers}. https://pytorch.org/docs/stable/generated/torch.{name}.html")
+    def make(
+        *size: Any,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        if named or not size:
+            size = sizes(name, size, named)
+        result = new_random(name, size, out, dtype, device, layout, pin_memory)
+        draw(result, sampler, generator, a, b)
+        return result if requires_grad is False else with_requires_grad(name, result, requires_grad)
+
+    return make
 
 
-@function
-def randn(
-    *size: Any,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    **named: Any,
-) -> Tensor:
-    """Normal numbers. https://pytorch.org/docs/stable/generated/torch.randn.html"""
-    if named or not size:
-        size = sizes("randn", size, named)
-    result = new_random("randn", size, out, dtype, device, layout, pin_memory)
-    draw(result, _core.normal_, generator, 0, 1)
-    return result if requires_grad is False else with_requires_grad("randn", result, requires_grad)
+rand = of_shape("rand", "Uniform numbers of [0, 1)", _core.uniform_, 0.0, 1.0)
+randn = of_shape("randn", "Normal numbers", _core.normal_, 0, 1)
 
 
 @function

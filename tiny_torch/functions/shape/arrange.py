@@ -11,7 +11,13 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.base.layouts import contiguous_format
-from tiny_torch.functions.common import check_tensor, compute_for_out, into_same, standalone
+from tiny_torch.functions.common import (
+    check_dim_exists,
+    check_tensor,
+    compute_for_out,
+    into_same,
+    standalone,
+)
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
@@ -192,8 +198,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
-    if not input.array.ndim:
-        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    check_dim_exists(input, dims[0])
     totals: dict[int, int] = {}  # a dim may be named twice
     for shift, dim in zip(shifts, dims, strict=True):
         dim = wrap_dim(dim, input.array.ndim)

@@ -14,7 +14,7 @@ import tiny_torch as torch
 from tiny_torch.functions.nn.multihead import canonical_mask
 from tiny_torch.nn import functional as F
 from tiny_torch.nn import init as initialisers
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.parameter import Parameter

@@ -3,7 +3,7 @@
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
-from tiny_torch.nn.modules._layer import Layer as _Layer
+from tiny_torch.nn.modules._parts.layer import Layer as _Layer
 from tiny_torch.nn.modules.module import Module as _Module
 from tiny_torch.tensor import Tensor as _Tensor
 from typing import Any

@@ -1,6 +1,6 @@
 """Modules that hold other modules: `Sequential`, `ModuleList`, `ModuleDict`.
 
-The containers of parameters stand in `_parameter_container` and are public here too.
+The containers of parameters stand in `_parts/parameter_container.py` and are public here too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from tiny_torch import _core
-from tiny_torch.nn.modules._parameter_container import (
+from tiny_torch.nn.modules._parts.parameter_container import (
     ParameterDict,
     ParameterList,
     index_from_front,

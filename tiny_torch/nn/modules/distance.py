@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.tensor import Tensor
 

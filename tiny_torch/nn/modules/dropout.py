@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 
 __all__ = [
     "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout",

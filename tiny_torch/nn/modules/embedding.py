@@ -140,8 +140,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:
         """A layer whose weight is a tensor (rows, dim), which is not trained if `freeze`."""
-        if embeddings.ndim != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        _check_table(embeddings)
         return cls(
             embeddings.shape[0],
             embeddings.shape[1],
@@ -227,8 +226,7 @@ class EmbeddingBag(_Table):
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
         """A layer whose weight is a tensor (rows, dim), which is not trained if `freeze`."""
-        if embeddings.ndim != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        _check_table(embeddings)
         layer = cls(
             embeddings.shape[0],
             embeddings.shape[1],
@@ -243,3 +241,8 @@ class EmbeddingBag(_Table):
         )
         layer.weight.requires_grad = not freeze
         return layer
+
+
+def _check_table(embeddings: Tensor) -> None:
+    if embeddings.ndim != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.tensor import Tensor
 

@@ -1,7 +1,7 @@
 """Layers of flatten.py. Written by docs/make_stubs.py."""
 
 from builtins import int as _int
-from tiny_torch.nn.modules._layer import Layer as _Layer
+from tiny_torch.nn.modules._parts.layer import Layer as _Layer
 from tiny_torch.nn.modules.module import Module as _Module
 from tiny_torch.tensor import Tensor as _Tensor
 from typing import Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch.functions.nn.losses import legacy_reduction
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.distance import PairwiseDistance
 from tiny_torch.tensor import Tensor
 

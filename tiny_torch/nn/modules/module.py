@@ -1,8 +1,8 @@
 """`Module`: the base of all layers. It registers parameters, buffers and submodules as attributes.
 
-Its other parts are attached by `__init__.py`: `_calling` (hooks around forward and backward),
-`_state_dict` (saving and loading), `_conversion` (train and eval, dtype, device). Not here: `lazy`
-(shapes that the first input tells).
+Its other parts, in `_parts`, are attached by `__init__.py`: `calling` (hooks around forward and
+backward), `state_dict` (saving and loading), `conversion` (train and eval, dtype, device). Not
+here: `lazy` (shapes that the first input tells).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.tensor import Tensor
 
 if TYPE_CHECKING:  # what __init__.py attaches here and to Module
-    from tiny_torch.nn.modules._calling import (
+    from tiny_torch.nn.modules._parts.calling import (
         Calling,
         register_module_backward_hook,
         register_module_buffer_registration_hook,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # what __init__.py attaches here and to Module
         register_module_module_registration_hook,
         register_module_parameter_registration_hook,
     )
-    from tiny_torch.nn.modules._conversion import Conversion
-    from tiny_torch.nn.modules._state_dict import StateDict
+    from tiny_torch.nn.modules._parts.conversion import Conversion
+    from tiny_torch.nn.modules._parts.state_dict import StateDict
 
     class Parts(Calling, StateDict, Conversion):
         pass

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.conv import each
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.tensor import Tensor

@@ -126,7 +126,23 @@ class RNNCell(RNNCellBase):
         return self._step(mode, input, None if hx is None else (hx,), 1)
 
 
-class LSTMCell(RNNCellBase):
+class GatedCell(RNNCellBase):
+    """A cell whose class says how many gates it has."""
+
+    _gates: int
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
+
+
+class LSTMCell(GatedCell):
     """One step of an LSTM: (batch, inputs) and (h, c), each (batch, hidden), to (h', c').
 
     Without a batch, too. Raises ValueError for other numbers of dims, RuntimeError for sizes that
@@ -138,22 +154,14 @@ class LSTMCell(RNNCellBase):
     torch.Size([3, 20])
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _gates = 4
 
     def forward(self, input: Tensor, hx: State | None = None) -> State:
         """(h', c') of the input and (h, c), which are zeros where hx is None."""
         return self._step("LSTM", input, hx, 2)
 
 
-class GRUCell(RNNCellBase):
+class GRUCell(GatedCell):
     """One step of a GRU: (batch, inputs) and h (batch, hidden) to h', both without a batch, too.
 
     Raises ValueError for other numbers of dims, RuntimeError for sizes that do not fit.
@@ -164,15 +172,7 @@ class GRUCell(RNNCellBase):
     torch.Size([3, 20])
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    _gates = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """h' of the input and h, which is zeros where it is None."""

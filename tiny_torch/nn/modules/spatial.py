@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.nn import functional as F
-from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules._parts.layer import Layer
 
 __all__ = [
     "ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample",

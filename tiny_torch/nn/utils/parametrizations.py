@@ -12,7 +12,7 @@ from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.utils.parametrize import register_parametrization
-from tiny_torch.nn.utils.spectral_norm import as_matrix, default_dim
+from tiny_torch.nn.utils.spectral_norm import as_matrix, check_iterations, default_dim
 from tiny_torch.nn.utils.weight_norm import norm_except_dim, weight_of
 from tiny_torch.tensor import Tensor
 
@@ -210,11 +210,7 @@ class _SpectralNorm(Module):
                 "Dimension out of range (expected to be in range of "
                 f"[-{ndim}, {ndim - 1}] but got {dim})"
             )
-        if n_power_iterations <= 0:
-            raise ValueError(
-                "Expected n_power_iterations to be positive, "
-                f"but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.dim = dim if dim >= 0 else dim + ndim
         self.eps = eps
         if ndim > 1:

@@ -212,12 +212,8 @@ class Identity(BasePruningMethod):
         return super().apply(module, name)
 
 
-class RandomUnstructured(BasePruningMethod):
-    """Prunes elements at random: `amount` of them, or that fraction.
-
-    Raises ValueError for an amount out of range, TypeError for one that is no number.
-    Source: PyTorch, torch.nn.utils.prune.RandomUnstructured.
-    """
+class ElementsByAmount(BasePruningMethod):
+    """Prunes `amount` elements, or that fraction; subclasses say which."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -226,12 +222,27 @@ class RandomUnstructured(BasePruningMethod):
         self.amount = amount
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """`default_mask` without the elements with the largest random numbers."""
+        """`default_mask` without the elements that the method prunes."""
         mask = default_mask.clone()
         count = pruned_count(self.amount, t.nelement())
         if count:
-            mask.view(-1)[torch.topk(torch.rand_like(t).view(-1), k=count).indices] = 0
+            mask.view(-1)[self._choose(t, count)] = 0
         return mask
+
+    def _choose(self, t: Any, count: int) -> Any:
+        """The places of that many elements, in their order."""
+        raise NotImplementedError
+
+
+class RandomUnstructured(ElementsByAmount):
+    """Prunes elements at random: `amount` of them, or that fraction.
+
+    Raises ValueError for an amount out of range, TypeError for one that is no number.
+    Source: PyTorch, torch.nn.utils.prune.RandomUnstructured.
+    """
+
+    def _choose(self, t: Any, count: int) -> Any:
+        return torch.topk(torch.rand_like(t).view(-1), k=count).indices
 
     @classmethod
     def apply(cls, module: Any, name: str, amount: float) -> BasePruningMethod:  # type: ignore[override]
@@ -239,7 +250,7 @@ class RandomUnstructured(BasePruningMethod):
         return super().apply(module, name, amount=amount)
 
 
-class L1Unstructured(BasePruningMethod):
+class L1Unstructured(ElementsByAmount):
     """Prunes the elements of the smallest magnitude: `amount` of them, or that fraction.
 
     Raises ValueError for an amount out of range, TypeError for one that is no number.
@@ -251,20 +262,8 @@ class L1Unstructured(BasePruningMethod):
     tensor([ 3., -0.,  0., -2.])
     """
 
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount: float) -> None:
-        check_amount(amount)
-        self.amount = amount
-
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """`default_mask` without the smallest elements of `t`."""
-        mask = default_mask.clone()
-        count = pruned_count(self.amount, t.nelement())
-        if count:
-            smallest = torch.topk(t.detach().abs().reshape(-1), k=count, largest=False)
-            mask.view(-1)[smallest.indices] = 0
-        return mask
+    def _choose(self, t: Any, count: int) -> Any:
+        return torch.topk(t.detach().abs().reshape(-1), k=count, largest=False).indices
 
     @classmethod
     def apply(  # type: ignore[override]

@@ -20,6 +20,14 @@ __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 M = TypeVar("M", bound=Module)
 
 
+def check_iterations(n_power_iterations: int) -> None:
+    if n_power_iterations <= 0:
+        raise ValueError(
+            "Expected n_power_iterations to be positive, "
+            f"but got n_power_iterations={n_power_iterations}"
+        )
+
+
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
     """The weight as a matrix whose rows are its slices along `dim`."""
     if dim != 0:
@@ -42,11 +50,7 @@ class SpectralNorm:
     def __init__(
         self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
-        if n_power_iterations <= 0:
-            raise ValueError(
-                "Expected n_power_iterations to be positive, "
-                f"but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.name = name
         self.dim = dim
         self.n_power_iterations = n_power_iterations

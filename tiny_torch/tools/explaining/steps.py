@@ -13,8 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd._profiler.costs import flops_of
 from tiny_torch.autograd._profiler.events import Row
 from tiny_torch.autograd.graph import Op
-from tiny_torch.autograd.names import aten_name
-from tiny_torch.autograd.record import BACKWARD, IN_PLACE, OUT, RANGE
+from tiny_torch.autograd.record import BACKWARD, IN_PLACE, OUT, RANGE, aten_name
 from tiny_torch.tools.explaining import places
 from tiny_torch.tools.explaining.rules import broadcasting, promotion, text_of_dtype
 from tiny_torch.tools.explaining.watching import Launch, Memory, Note, Place, Value, Watch

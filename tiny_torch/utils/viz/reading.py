@@ -11,7 +11,7 @@ from tiny_torch.autograd.graph import FREED, Node
 from tiny_torch.autograd.hooks import RETAIN
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.autograd.writes import AsStrided, CopySlices
-from tiny_torch.nn.modules._backward_gates import BackwardHookFunction
+from tiny_torch.nn.modules._parts.backward_gates import BackwardHookFunction
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import (
     Expand,

@@ -10,7 +10,7 @@ import numpy as np
 from tiny_torch.base.extras import pillow
 from tiny_torch.vision.datasets import download
 from tiny_torch.vision.datasets.numpy_pickle import load_arrays
-from tiny_torch.vision.datasets.vision import Place, Transform, VisionDataset
+from tiny_torch.vision.datasets.vision import TrainOrTest
 
 SHAPE = (3, 32, 32)
 
@@ -23,7 +23,7 @@ class _Meta(NamedTuple):
     md5: str
 
 
-class CIFAR10(VisionDataset):
+class CIFAR10(TrainOrTest):
     """Photographs of ten classes: 50,000 to train on, 10,000 to test on.
 
     `data` is a NumPy array (N, 32, 32, 3) of uint8, `targets` a list of ints; an item is a PIL
@@ -56,19 +56,8 @@ class CIFAR10(VisionDataset):
     meta = _Meta("batches.meta", "label_names", "5ff9c542aee3614f3951f8cda6e48888")
     labels_key = "labels"
 
-    def __init__(
-        self,
-        root: Place,
-        train: bool = True,
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
-        download: bool = False,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self.train = train
-        if download:
-            self.download()
-        elif not self._is_intact():
+    def _read(self) -> None:
+        if not self._is_intact():
             self._unpack()
         if not self._is_intact():
             raise RuntimeError(
@@ -131,9 +120,6 @@ class CIFAR10(VisionDataset):
             mirror = self.url.removesuffix(self.filename)
             download.fetch_all([(self.filename, self.tgz_md5)], [mirror], self.root)
             self._unpack()
-
-    def extra_repr(self) -> str:
-        return f"Split: {'Train' if self.train else 'Test'}"
 
 
 class CIFAR100(CIFAR10):

@@ -6,14 +6,33 @@ import os
 import warnings
 from typing import Any
 
-import tiny_torch as torch
 from tiny_torch.base.extras import pillow
 from tiny_torch.vision.datasets import download
 from tiny_torch.vision.datasets.idx import read_idx
-from tiny_torch.vision.datasets.vision import Place, Transform, VisionDataset
+from tiny_torch.vision.datasets.vision import TrainOrTest
+
+NAMES = """
+train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz
+t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz
+"""
 
 
-class MNIST(VisionDataset):
+def files_of(digests: str) -> list[tuple[str, str]]:
+    """The four files by name, each with its MD5 digest."""
+    return list(zip(NAMES.split(), digests.split(), strict=True))
+
+
+def warn_old_name(old: str, new: str) -> Any:
+    """A property that warns of its old name."""
+
+    def read(self: Any) -> Any:
+        warnings.warn(f"{old} has been renamed {new}", stacklevel=2)
+        return getattr(self, new)
+
+    return property(read, doc=f"`{new}`; deprecated: warns.")
+
+
+class MNIST(TrainOrTest):
     """Handwritten digits: 60,000 images to train on, 10,000 to test on.
 
     `data` is (N, 28, 28) uint8, `targets` (N,) int64; an item is a PIL image of mode "L" and an
@@ -33,32 +52,16 @@ class MNIST(VisionDataset):
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
         "http://yann.lecun.com/exdb/mnist/",
     ]
-    resources = [
-        ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
-        ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
-        ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
-        ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
-    ]
+    resources = files_of(
+        "f68b3c2dcbeaaa9fbdd348bbdeb94873 d53e105ee54ea40749a09fcbcd1e9432 "
+        "9fb629c4189551a2d022fa330f9573f3 ec29112dd5afa0611ce80d1b7f02629c"
+    )
     classes = [
         *("0 - zero", "1 - one", "2 - two", "3 - three", "4 - four"),
         *("5 - five", "6 - six", "7 - seven", "8 - eight", "9 - nine"),
     ]
 
-    def __init__(
-        self,
-        root: Place,
-        train: bool = True,
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
-        download: bool = False,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self.train = train
-        if download:
-            self.download()
-        self.data, self.targets = self._load()
-
-    def _load(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def _read(self) -> None:
         packed = [name for name, _ in (self.resources[:2] if self.train else self.resources[2:])]
         paths = [self._path(name) for name in packed]
         if None in paths:
@@ -75,7 +78,7 @@ class MNIST(VisionDataset):
             raise RuntimeError(
                 f"{paths[1]}: label {int(labels.max())}, but {len(self.classes)} classes"
             )
-        return images, labels.long()
+        self.data, self.targets = images, labels.long()
 
     def _path(self, packed: str) -> Any:
         """Where a file is, unpacked or not; None where it is not."""
@@ -99,27 +102,9 @@ class MNIST(VisionDataset):
         """The label of each class by its name."""
         return {name: label for label, name in enumerate(self.classes)}
 
-    @property
-    def train_data(self) -> torch.Tensor:
-        """`data`; deprecated, as the other three: warns."""
-        return self._warn_of_old_name("train_data", "data")
-
-    @property
-    def test_data(self) -> torch.Tensor:
-        return self._warn_of_old_name("test_data", "data")
-
-    @property
-    def train_labels(self) -> torch.Tensor:
-        """`targets`; deprecated."""
-        return self._warn_of_old_name("train_labels", "targets")
-
-    @property
-    def test_labels(self) -> torch.Tensor:
-        return self._warn_of_old_name("test_labels", "targets")
-
-    def _warn_of_old_name(self, old: str, new: str) -> Any:
-        warnings.warn(f"{old} has been renamed {new}", stacklevel=3)
-        return getattr(self, new)
+    train_data, test_data = warn_old_name("train_data", "data"), warn_old_name("test_data", "data")
+    train_labels = warn_old_name("train_labels", "targets")
+    test_labels = warn_old_name("test_labels", "targets")
 
     def download(self) -> None:
         """Fetches what is missing, both for training and for testing, and unpacks it."""
@@ -127,9 +112,6 @@ class MNIST(VisionDataset):
         download.fetch_all(missing, self.mirrors, self.raw_folder)
         for name, _ in missing:
             download.unpack(os.path.join(self.raw_folder, name))
-
-    def extra_repr(self) -> str:
-        return f"Split: {'Train' if self.train else 'Test'}"
 
 
 class FashionMNIST(MNIST):
@@ -144,12 +126,10 @@ class FashionMNIST(MNIST):
     """
 
     mirrors = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
-    resources = [
-        ("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
-        ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
-        ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
-        ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
-    ]
+    resources = files_of(
+        "8d4fb7e6c68d591d4c3dfef9ec88bf0d 25c81989df183df01b3e8a0aad5dffbe "
+        "bef4ecab320f06d8554ea6380940ec79 bb300cfdad3c16e7a12a480ee83cd310"
+    )
     classes = [
         *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
         *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
@@ -168,10 +148,8 @@ class KMNIST(MNIST):
     """
 
     mirrors = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
-    resources = [
-        ("train-images-idx3-ubyte.gz", "bdb82020997e1d708af4cf47b453dcf7"),
-        ("train-labels-idx1-ubyte.gz", "e144d726b3acfaa3e44228e80efcd344"),
-        ("t10k-images-idx3-ubyte.gz", "5c965bf0a639b31b8f53240b1b52f4d7"),
-        ("t10k-labels-idx1-ubyte.gz", "7320c461ea6c1c855c0b718fb2a4b134"),
-    ]
+    resources = files_of(
+        "bdb82020997e1d708af4cf47b453dcf7 e144d726b3acfaa3e44228e80efcd344 "
+        "5c965bf0a639b31b8f53240b1b52f4d7 7320c461ea6c1c855c0b718fb2a4b134"
+    )
     classes = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]

@@ -89,11 +89,7 @@ class VisionDataset(Dataset[Any]):
 
     def transform_sample(self, input: Any, target: Any) -> tuple[Any, Any]:
         """A sample, after this dataset's transforms as they are now."""
-        if self.transform is not None:
-            input = self.transform(input)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return input, target
+        return StandardTransform(self.transform, self.target_transform)(input, target)
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define __getitem__")
@@ -113,3 +109,30 @@ class VisionDataset(Dataset[Any]):
     def extra_repr(self) -> str:
         """Further lines of the repr."""
         return ""
+
+
+class TrainOrTest(VisionDataset):
+    """A dataset of two parts, which `train` chooses; subclasses define `download` and `_read`."""
+
+    def __init__(
+        self,
+        root: Place,
+        train: bool = True,
+        transform: Transform | None = None,
+        target_transform: Transform | None = None,
+        download: bool = False,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.train = train
+        if download:
+            self.download()
+        self._read()
+
+    def download(self) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define download")
+
+    def _read(self) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define _read")
+
+    def extra_repr(self) -> str:
+        return f"Split: {'Train' if self.train else 'Test'}"

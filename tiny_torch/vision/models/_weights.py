@@ -1,9 +1,11 @@
-"""Arguments that say where weights come from: here they are always drawn."""
+"""Arguments that say where weights come from: here they are always drawn; and how."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Any
+
+from tiny_torch import nn
 
 
 def check_weights(model: str, weights: Any, options: dict[str, Any]) -> None:
@@ -15,6 +17,19 @@ def check_weights(model: str, weights: Any, options: dict[str, Any]) -> None:
             f"{model}({asked}): tiny_torch fetches no weights; "
             "model.load_state_dict(torch.load(path)) reads a file of torchvision's"
         )
+
+
+def initialize(model: nn.Module) -> None:
+    """Draws the weights of convolutions (He et al. 2015) and linear layers; zeroes biases."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, 0, 0.01)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
 
 
 # torchvision's names of weights, which are arguments here to be refused.

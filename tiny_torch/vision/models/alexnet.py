@@ -8,6 +8,15 @@ import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.vision.models._weights import check_weights
 
+# channels, size, stride, padding; whether the image is halved behind
+CONVOLUTIONS = [
+    (64, 11, 4, 2, True),
+    (192, 5, 1, 2, True),
+    (384, 3, 1, 1, False),
+    (256, 3, 1, 1, False),
+    (256, 3, 1, 1, True),
+]
+
 
 class AlexNet(nn.Module):
     """Five convolutions and three linear layers: (B, 3, H, W) -> (B, num_classes).
@@ -17,21 +26,14 @@ class AlexNet(nn.Module):
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2d(3, 64, 11, stride=4, padding=2),
-            nn.ReLU(inplace=True),
-            nn.MaxPool2d(3, stride=2),
-            nn.Conv2d(64, 192, 5, padding=2),
-            nn.ReLU(inplace=True),
-            nn.MaxPool2d(3, stride=2),
-            nn.Conv2d(192, 384, 3, padding=1),
-            nn.ReLU(inplace=True),
-            nn.Conv2d(384, 256, 3, padding=1),
-            nn.ReLU(inplace=True),
-            nn.Conv2d(256, 256, 3, padding=1),
-            nn.ReLU(inplace=True),
-            nn.MaxPool2d(3, stride=2),
-        )
+        features: list[nn.Module] = []
+        inputs = 3
+        for outputs, size, stride, padding, pools in CONVOLUTIONS:
+            features.append(nn.Conv2d(inputs, outputs, size, stride=stride, padding=padding))
+            features.append(nn.ReLU(inplace=True))
+            features += [nn.MaxPool2d(3, stride=2)] * pools
+            inputs = outputs
+        self.features = nn.Sequential(*features)
         self.avgpool = nn.AdaptiveAvgPool2d((6, 6))
         self.classifier = nn.Sequential(
             nn.Dropout(dropout),

@@ -10,7 +10,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import nn
-from tiny_torch.vision.models._weights import check_weights
+from tiny_torch.vision.models._weights import check_weights, initialize
 
 Norm = Callable[[int], nn.Module]
 # expansion, channels, blocks, stride of the first
@@ -112,18 +112,7 @@ class MobileNetV2(nn.Module):
         self.classifier = nn.Sequential(
             nn.Dropout(dropout), nn.Linear(self.last_channel, num_classes)
         )
-        self._initialize()
-
-    def _initialize(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out")
-            elif isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, 0, 0.01)
-            else:
-                continue
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
+        initialize(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.features(x)  # (B, 1280, H / 32, W / 32)

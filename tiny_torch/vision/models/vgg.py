@@ -9,7 +9,8 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import nn
-from tiny_torch.vision.models._weights import check_weights
+from tiny_torch.base.docstrings import give_name
+from tiny_torch.vision.models._weights import check_weights, initialize
 
 # channels of each convolution; a bar halves the image
 CHANNELS = {
@@ -46,18 +47,7 @@ class VGG(nn.Module):
             nn.Linear(4096, num_classes),
         )
         if init_weights:
-            self._initialize()
-
-    def _initialize(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, 0, 0.01)
-            else:
-                continue
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
+            initialize(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.avgpool(self.features(x))  # (B, 512, 7, 7)
@@ -78,13 +68,22 @@ def _features(depth: int, batch_norm: bool) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def _vgg(name: str, depth: int, batch_norm: bool, weights: Any, kwargs: dict[str, Any]) -> VGG:
-    check_weights(name, weights, kwargs)
-    return VGG(_features(depth, batch_norm), **kwargs)
+def _vgg(depth: int, batch_norm: bool = False, doc: str = "") -> Any:
+    """torchvision's function of a depth."""
+    name = f"vgg{depth}" + "_bn" * batch_norm
+    layers = f"{depth} layers" + " with batch normalization" * batch_norm
+
+    @give_name(name, doc or f"VGG of {layers}; arguments and errors as of `vgg11`.")
+    def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+        check_weights(name, weights, kwargs)
+        return VGG(_features(depth, batch_norm), **kwargs)
+
+    return make
 
 
-def vgg11(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 11 layers; further arguments as of the class.
+vgg11 = _vgg(
+    11,
+    doc="""VGG of 11 layers; further arguments as of the class.
 
     Raises NotImplementedError for `weights`, without which `progress` has nothing to show.
     Source: https://docs.pytorch.org/vision/stable/models/vgg.html
@@ -94,40 +93,7 @@ def vgg11(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
     >>> with torch.device("meta"):
     ...     sum(p.numel() for p in vgg11().parameters())
     132863336
-    """
-    return _vgg("vgg11", 11, False, weights, kwargs)
-
-
-def vgg11_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 11 layers with batch normalization; arguments and errors as of `vgg11`."""
-    return _vgg("vgg11_bn", 11, True, weights, kwargs)
-
-
-def vgg13(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 13 layers; arguments and errors as of `vgg11`."""
-    return _vgg("vgg13", 13, False, weights, kwargs)
-
-
-def vgg13_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 13 layers with batch normalization; arguments and errors as of `vgg11`."""
-    return _vgg("vgg13_bn", 13, True, weights, kwargs)
-
-
-def vgg16(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 16 layers; arguments and errors as of `vgg11`."""
-    return _vgg("vgg16", 16, False, weights, kwargs)
-
-
-def vgg16_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 16 layers with batch normalization; arguments and errors as of `vgg11`."""
-    return _vgg("vgg16_bn", 16, True, weights, kwargs)
-
-
-def vgg19(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 19 layers; arguments and errors as of `vgg11`."""
-    return _vgg("vgg19", 19, False, weights, kwargs)
-
-
-def vgg19_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG of 19 layers with batch normalization; arguments and errors as of `vgg11`."""
-    return _vgg("vgg19_bn", 19, True, weights, kwargs)
+    """,
+)
+vgg11_bn, vgg13, vgg13_bn = _vgg(11, True), _vgg(13), _vgg(13, True)
+vgg16, vgg16_bn, vgg19, vgg19_bn = _vgg(16), _vgg(16, True), _vgg(19), _vgg(19, True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_torch.base.hooks import RemovableHandle, add_hook
 from tiny_torch.nn.modules import module as module_file
-from tiny_torch.nn.modules._backward_gates import BackwardGates, add_to_last_node
+from tiny_torch.nn.modules._parts.backward_gates import BackwardGates, add_to_last_node
 from tiny_torch.nn.modules.module import ON_CALLS
 
 # PyTorch's names: some tools look into them.

@@ -7,8 +7,8 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
+from tiny_torch.distributions.continuous.gamma import Gamma
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.gamma import Gamma
 from tiny_torch.distributions.utils import CountedTrials, lazy_property
 from tiny_torch.nn.functional import logsigmoid
 from tiny_torch.tensor import Tensor

@@ -10,7 +10,7 @@ import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
@@ -115,14 +115,14 @@ class StateDict:
 
         Raises RuntimeError where it is not overridden.
         """
-        raise RuntimeError(f"{type(self).__name__} has no extra state: get_extra_state is missing")
+        return _refuse_extra_state(self, "get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
         """Take back what `get_extra_state` gave; a subclass that has extra state overrides it.
 
         Raises RuntimeError where it is not overridden.
         """
-        raise RuntimeError(f"{type(self).__name__} has no extra state: set_extra_state is missing")
+        _refuse_extra_state(self, "set_extra_state")
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -301,6 +301,10 @@ class StateDict:
         Where it returns a value, `load_state_dict` raises AssertionError.
         """
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def _refuse_extra_state(module: Any, method: str) -> NoReturn:
+    raise RuntimeError(f"{type(module).__name__} has no extra state: {method} is missing")
 
 
 def _without_module(hook: Callable, module: Any, *arguments: Any) -> Any:

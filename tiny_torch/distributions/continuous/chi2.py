@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.gamma import Gamma
+from tiny_torch.distributions.continuous.gamma import Gamma
 from tiny_torch.tensor import Tensor
 
 

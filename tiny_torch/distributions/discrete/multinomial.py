@@ -8,8 +8,8 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.binomial import Binomial
-from tiny_torch.distributions.categorical import Categorical
+from tiny_torch.distributions.discrete.binomial import Binomial
+from tiny_torch.distributions.discrete.categorical import Categorical
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import broadcast_all, same_as
 from tiny_torch.tensor import Tensor

@@ -7,9 +7,9 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
+from tiny_torch.distributions.continuous.uniform import Uniform
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.transforms import AffineTransform, ExpTransform
-from tiny_torch.distributions.uniform import Uniform
 from tiny_torch.distributions.utils import broadcast_all, euler_constant, same_as
 from tiny_torch.tensor import Tensor
 

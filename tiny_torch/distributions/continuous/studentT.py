@@ -7,7 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.chi2 import Chi2
+from tiny_torch.distributions.continuous.chi2 import Chi2
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import broadcast_all, same_as, standard_normal
 from tiny_torch.tensor import Tensor

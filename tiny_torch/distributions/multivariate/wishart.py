@@ -9,9 +9,9 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.chi2 import Chi2
+from tiny_torch.distributions.continuous.chi2 import Chi2
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.distributions.multivariate_normal import CovarianceParameters
+from tiny_torch.distributions.multivariate.multivariate_normal import CovarianceParameters
 from tiny_torch.distributions.utils import given_matrix
 from tiny_torch.tensor import Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.exponential import Exponential
+from tiny_torch.distributions.continuous.exponential import Exponential
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.transforms import AffineTransform, ExpTransform
 from tiny_torch.distributions.utils import broadcast_all, same_as

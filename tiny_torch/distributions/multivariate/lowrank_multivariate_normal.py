@@ -9,7 +9,7 @@ import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.multivariate_normal import batch_mahalanobis, batch_mv
+from tiny_torch.distributions.multivariate.multivariate_normal import batch_mahalanobis, batch_mv
 from tiny_torch.distributions.utils import lazy_property, same_as, standard_normal
 from tiny_torch.tensor import Tensor
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.dirichlet import Dirichlet
 from tiny_torch.distributions.exp_family import ExponentialFamily
+from tiny_torch.distributions.multivariate.dirichlet import Dirichlet
 from tiny_torch.distributions.utils import broadcast_all
 from tiny_torch.tensor import Tensor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tiny_torch.distributions._folded import Folded
-from tiny_torch.distributions.normal import Normal
+from tiny_torch.distributions.continuous._folded import Folded
+from tiny_torch.distributions.continuous.normal import Normal
 from tiny_torch.tensor import Tensor
 
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributions._folded import Folded
-from tiny_torch.distributions.cauchy import Cauchy
+from tiny_torch.distributions.continuous._folded import Folded
+from tiny_torch.distributions.continuous.cauchy import Cauchy
 from tiny_torch.distributions.utils import same_as
 from tiny_torch.tensor import Tensor
 

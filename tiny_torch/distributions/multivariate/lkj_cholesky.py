@@ -8,7 +8,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.beta import Beta
+from tiny_torch.distributions.continuous.beta import Beta
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.utils import broadcast_all
 from tiny_torch.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.normal import Normal
+from tiny_torch.distributions.continuous.normal import Normal
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.transforms import StickBreakingTransform
 from tiny_torch.distributions.utils import same_as

@@ -6,7 +6,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.exponential import Exponential
+from tiny_torch.distributions.continuous.exponential import Exponential
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.transforms import AffineTransform, PowerTransform
 from tiny_torch.distributions.utils import broadcast_all, euler_constant

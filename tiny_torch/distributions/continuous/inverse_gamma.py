@@ -7,7 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.gamma import Gamma
+from tiny_torch.distributions.continuous.gamma import Gamma
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.transforms import PowerTransform
 from tiny_torch.distributions.utils import same_as

@@ -1,0 +1,1 @@
+"""Distributions of real numbers, one at a time."""

@@ -1,0 +1,1 @@
+"""What Module is made of beside module.py, and what makes a layer of a function."""
