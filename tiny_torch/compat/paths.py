@@ -30,7 +30,7 @@ ROOMS = {
     "nn.modules": "utils",
     "nn.utils": "clip_grad parametrizations parametrize prune",
     "optim": "lr_scheduler swa_utils",
-    "utils": "checkpoint data deterministic hooks images memory monitor viz",
+    "utils": "checkpoint data deterministic flop_counter hooks images memory monitor viz",
 }
 # Whole modules, with what is in them: PyTorch's path, and where it is here.
 HOMES = {
@@ -51,6 +51,7 @@ HOMES = {
     "nn.modules.upsampling": "nn.modules.spatial",
     "onnx": "export.onnx",
     "profiler": "tools.profiler",
+    "quasirandom": "functions.random.sobol",
     "random": "functions.random.generator",
     "return_types": "base.return_types",
     "safetensors": "exchange.safetensors",
@@ -60,6 +61,7 @@ HOMES = {
     "testing": "utils.testing",
     "transforms": "vision.transforms",
     "utils._pytree": "base.pytree",
+    "utils.weak": "compat.weak",
     "version": "base.version",
 }
 # (Path, where the names are, the names).
@@ -88,7 +90,8 @@ PATHS = [
     (
         "",
         "compat.private",
-        "PyTorchFileReader PyTorchFileWriter _assert _assert_async _check _check_index "
+        "PyTorchFileReader PyTorchFileWriter SymBool SymFloat SymInt _assert "
+        "_assert_async _check _check_index "
         "_check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor",
     ),
     ("", "compiler", "compile"),
@@ -96,7 +99,34 @@ PATHS = [
     ("", "autograd.anomaly_mode", "is_anomaly_check_nan_enabled is_anomaly_enabled"),
     ("", "exchange.serialization", "load save"),
     ("", "func", "vmap"),
+    ("fx.experimental.proxy_tensor", "compat.private", "get_proxy_mode"),
+    ("_utils", "compat.private", "_get_available_device_type _get_device_module"),
+    ("nn.utils._named_member_accessor", "compat.private", "swap_tensor"),
+    ("utils._contextlib", "compat.private", "_DecoratorContextManager"),
+    (
+        "utils._python_dispatch",
+        "compat.private",
+        "TorchDispatchMode is_traceable_wrapper_subclass return_and_correct_aliasing",
+    ),
+    ("distributed.tensor", "compat.placements", "Partial Placement Replicate Shard"),
+    (
+        "distributed.tensor.placement_types",
+        "compat.placements",
+        "Partial Placement Replicate Shard",
+    ),
+    ("nn.modules.module", "nn.modules._state_dict", "_EXTRA_STATE_KEY_SUFFIX"),
+    ("library", "compat.custom_op", "CustomOpDef custom_op register_autograd register_fake"),
+    ("", "functions.linalg.lowrank", "svd_lowrank"),
+    ("special", "functions.elementwise.erfcx", "erfcx"),
     ("", "futures", "Future"),
+    (
+        "_C._functorch",
+        "compat.private",
+        "_add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor",
+    ),
+    ("cuda", "compat.private", "_is_in_bad_fork"),
+    ("utils.checkpoint", "utils.checkpoint.surroundings", "get_device_states set_device_states"),
+    ("utils.data._utils.collate", "compat.private", "np_str_obj_array_pattern"),
     ("", "jit", "ScriptFunction ScriptModule"),
     ("autograd", "autograd.anomaly_mode", "detect_anomaly set_detect_anomaly"),
     ("autograd.graph", "autograd.multi_grad", "register_multi_grad_hook"),
@@ -246,10 +276,11 @@ class Finder(MetaPathFinder):
     """Finds a module at PyTorch's path, and what is below it, by HOMES and PATHS."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if refused.why_of(fullname):
+            loader = refused.Refused(public_name(fullname), find)
+            return ModuleSpec(fullname, loader, is_package=True)
         if fullname in NAMES:
             return ModuleSpec(fullname, Names())
-        if fullname in refused.WHY:
-            return ModuleSpec(fullname, refused.Refused(public_name(fullname)), is_package=True)
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None
@@ -260,6 +291,7 @@ class Finder(MetaPathFinder):
 NAMES = {full(path) for path, _, _ in PATHS if path and path not in HOMES and not is_file(path)}
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
+    ("tiny_torch", "torch"): ("tiny_torch", None),
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
     **{
         (parent, last): (name, None)
