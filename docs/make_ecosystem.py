@@ -85,13 +85,17 @@ def use_of(package: str) -> dict:
 def passed(tests: Path, ours: bool) -> set[str]:
     """The names of the tests that pass."""
     runner = ["-m", "tiny_torch", "run"] if ours else []
-    paths = [os.environ.get("PYTHONPATH", ""), str(tests.parent), *([str(ROOT)] if ours else [])]
+    paths = [
+        os.environ.get("PYTHONPATH", ""),
+        str(tests.parents[1]),
+        *([str(ROOT)] if ours else []),
+    ]
     settings = {"EINOPS_TEST_BACKENDS": "numpy,torch", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [*runner, "-m", "pytest", "-q", str(tests), f"--junitxml={report}"]
         subprocess.run(
-            [sys.executable, *command, "-p", "no:cacheprovider", "-p", "no:xdist"],
+            [sys.executable, *command, "-p", "no:cacheprovider", "-o", "addopts="],
             env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             cwd=folder,
             stdout=subprocess.DEVNULL,
