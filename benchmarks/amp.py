@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.line import Line
-from benchmarks.steps import STEPS, classifier_step, gpt, resnet9
+from benchmarks.steps import STEPS, classifier_step
 from benchmarks.turns import OURS
 
 

@@ -23,6 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These hold no tests, and need PyTorch, mypy, or another tiny_torch than this.
 collect_ignore_glob = [
+    "compat/ecosystem/*",
     "sweep*",
     "cases/docstring_examples.py",
     "scripts/*",

@@ -1,6 +1,7 @@
 """DeviceMesh; layers cut over ranks compute what whole ones do, forward and backward."""
 
 import importlib
+from types import SimpleNamespace
 
 import oracles
 import pytest
@@ -19,6 +20,7 @@ from tiny_torch.distributed.tensor.parallel import (
     SequenceParallel,
     parallelize_module,
 )
+from tiny_torch.distributed.tensor.parallel.moves import move
 
 
 def block(lib):
@@ -268,7 +270,8 @@ def parallelized(plan, module=None, shape=(1,), **options):
     (lambda: parallelize_module(torch.nn.Linear(1, 1), None, ColwiseParallel()),
      "NotImplementedError", "device_mesh=None"),
     (lambda: PrepareModuleInput(input_layouts=Shard(0)), "AssertionError", "should not be None"),
-    (lambda: Partial("avg"), "NotImplementedError", "reduce_op='avg'"),
+    (lambda: move(torch.ones(2), Partial("avg"), Replicate(), SimpleNamespace(size=lambda: 2)),
+     "NotImplementedError", "reduce_op='avg'"),
     (lambda: DTensor(1), "NotImplementedError", "an ordinary tensor"),
     (lambda: torch.distributed.init_device_mesh("cpu", (2,)), "RuntimeError", "found 2 ranks"),
     (lambda: torch.distributed.init_device_mesh("cuda:0", (1,)), "RuntimeError", "with index"),

@@ -101,13 +101,13 @@ def test_the_explanation_is_what_explain_says():
 
 
 # ------------------------------------------------------------------------------ blocks of code
-# life-of-an-op.md and teaching.md have tests of their own, above; compatibility.md is generated
+# life-of-an-op.md and teaching.md have tests of their own, above; two pages are generated
 PAGES = [
     "README.md",
     *[
         f"docs/{path.name}"
         for path in sorted((ROOT / "docs").glob("*.md"))
-        if path.name not in ("life-of-an-op.md", "teaching.md", "compatibility.md")
+        if path.name not in ("life-of-an-op.md", "teaching.md", "compatibility.md", "ecosystem.md")
     ],
 ]
 

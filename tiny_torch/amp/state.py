@@ -24,7 +24,7 @@ from tiny_torch.amp.policies import (
 )
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode, place_on_stack
 from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.base.devices import device
+from tiny_torch.base.devices import OF_PYTORCH, device, not_here
 from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor
 
@@ -200,6 +200,8 @@ def known_device_type(function: str, device_type: Any, text: str) -> str:
         raise wrong_kind(function, "device_type", "str", device_type, 1)
     if device_type not in DEFAULTS:
         device(device_type)  # raises where it names none
+        if device_type in OF_PYTORCH:
+            raise not_here(device_type)
         raise RuntimeError(text)
     return device_type
 
@@ -213,13 +215,15 @@ def _key(function: str, device_type: Any) -> str:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether ops on this type of device are cast, in this thread.
+    """Whether ops on this type of device are cast, in this thread: never on what is not here.
 
     >>> import tiny_torch as torch
     >>> with torch.autocast("cpu"):
     ...     print(torch.is_autocast_enabled("cpu"))
     True
     """
+    if device_type in OF_PYTORCH:
+        return False
     return _key("is_autocast_enabled", device_type) in state.enabled
 
 
@@ -253,6 +257,8 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     if not isinstance(device_type, str):
         raise wrong_kind("set_autocast_dtype", "device_type", "str", device_type, 1)
     where = device_type if device_type in DEFAULTS else device(device_type).type
+    if where in OF_PYTORCH:
+        raise not_here(where)
     if not isinstance(dtype, _core.dtype):
         raise wrong_kind("set_autocast_dtype", "dtype", "torch.dtype", dtype, 2)
     state.dtypes[where] = dtype

@@ -34,7 +34,8 @@ class device(Scope):
 
     A name of a device, with an index after a colon or as second argument; or another device; or the
     index of a GPU. Raises RuntimeError for a string that names none. "cuda" is a name in every
-    build: in one without CUDA, what uses it raises AssertionError. https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
+    build: in one without CUDA, what uses it raises AssertionError. So are PyTorch's other devices:
+    what uses "mps" raises NotImplementedError. https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
 
     >>> import tiny_torch as torch
     >>> torch.device("cpu:0")
@@ -162,15 +163,18 @@ def parse(text: str) -> tuple[str, int | None]:
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     name, index = match.groups()
-    if name in OF_PYTORCH:
-        raise NotImplementedError(
-            f"device '{name}' is not in tiny_torch, which has {', '.join(TYPES)}"
-        )
-    if name not in TYPES:
+    if name not in TYPES and name not in OF_PYTORCH:
         raise RuntimeError(
             f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}"
         )
     return name, None if index is None else int(index)
+
+
+def not_here(name: str) -> NotImplementedError:
+    """What to raise where a device that is PyTorch's only would have to compute."""
+    return NotImplementedError(
+        f"device '{name}' is not in tiny_torch, which has {', '.join(TYPES)}"
+    )
 
 
 def type_of(where: Any) -> str:
@@ -182,8 +186,8 @@ def type_of(where: Any) -> str:
 def array_module(where: Any = None) -> Any:
     """The module whose functions make a device's arrays; None is the default device.
 
-    Raises AssertionError for CUDA in a build without it, and RuntimeError where there is no such
-    device.
+    Raises AssertionError for CUDA in a build without it, NotImplementedError for a device that is
+    PyTorch's only, and RuntimeError where there is no such device.
     """
     if where == "cpu":
         return _core
@@ -200,6 +204,8 @@ def array_module(where: Any = None) -> Any:
             raise RuntimeError("CUDA error: invalid device ordinal")
     if name in modules:
         return modules[name]
+    if name in OF_PYTORCH:
+        raise not_here(name)
     if name == "ref":
         # slow to load, and for readers and tests only
         return modules.setdefault(name, importlib.import_module("tiny_torch.reference"))

@@ -143,6 +143,10 @@ register_pytree_node(
     ),
 )
 
+# PyTorch's names of what packages register classes with that are like these two.
+_, _list_flatten, _list_unflatten, _list_flatten_with_keys = SUPPORTED_NODES[list]
+_, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys = SUPPORTED_NODES[dict]
+
 BUILT_IN = frozenset(SUPPORTED_NODES)
 DICTS = {dict, OrderedDict, defaultdict}
 

@@ -159,7 +159,8 @@ class Finder(MetaPathFinder):
 
 def load_and_answer(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
     execute(module)
-    answer(module)
+    for follow in FOLLOWING:
+        follow(module)
 
 
 def answer(module: ModuleType) -> None:
@@ -168,6 +169,9 @@ def answer(module: ModuleType) -> None:
     vars(module).setdefault(
         "__dir__", lambda: sorted({*vars(module), *paths.names(module.__name__)})
     )
+
+
+FOLLOWING = [answer]  # what is done with each public module that is loaded later
 
 
 def install() -> None:

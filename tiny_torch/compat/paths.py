@@ -41,7 +41,7 @@ nn: attention common_types parallel
 nn.modules: utils
 nn.utils: clip_grad parametrizations parametrize prune
 optim: lr_scheduler swa_utils
-utils: checkpoint data deterministic hooks images memory monitor viz
+utils: checkpoint data deterministic flop_counter hooks images memory monitor viz
 """))  # fmt: skip
 # Whole modules, with what is in them. PyTorch's (datasets, models, transforms: torchvision's) path:
 # where it is here.
@@ -63,6 +63,7 @@ nn.modules.sparse: nn.modules.embedding
 nn.modules.upsampling: nn.modules.spatial
 onnx: export.onnx
 profiler: tools.profiler
+quasirandom: functions.random.sobol
 random: functions.random.generator
 return_types: base.return_types
 safetensors: exchange.safetensors
@@ -72,6 +73,7 @@ storage: functions.storage
 testing: utils.testing
 transforms: vision.transforms
 utils._pytree: base.pytree
+utils.weak: compat.weak
 version: base.version
 """))  # fmt: skip
 # Rooms whose modules PyTorch has one level up.
@@ -98,19 +100,33 @@ PATHS = [(*places.split(), names) for places, names in rows("""
     _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_sinh_
     _foreach_sqrt _foreach_sqrt_ _foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_
     _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_ _foreach_zero_
-. compat.private: PyTorchFileReader PyTorchFileWriter _assert _assert_async _check _check_index
-    _check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor
+. compat.private: PyTorchFileReader PyTorchFileWriter SymBool SymFloat SymInt _assert
+    _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
+    _check_value _shape_as_tensor
 . compiler: compile
 . amp.grad_scaler: GradScaler
 . autograd.anomaly_mode: is_anomaly_check_nan_enabled is_anomaly_enabled
 . exchange.serialization: load save
 . func: vmap
+. functions.linalg.lowrank: svd_lowrank
 . futures: Future
 . jit: ScriptFunction ScriptModule
 autograd autograd.anomaly_mode: detect_anomaly set_detect_anomaly
 autograd.graph autograd.multi_grad: register_multi_grad_hook
 autograd.variable autograd.function: Variable VariableMeta
 autograd.profiler compat.private: emit_itt emit_nvtx
+_C._functorch compat.private: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
+cuda compat.private: _is_in_bad_fork
+fx.experimental.proxy_tensor compat.private: get_proxy_mode
+library compat.custom_op: CustomOpDef custom_op register_autograd register_fake
+nn.utils._named_member_accessor compat.private: swap_tensor
+special functions.elementwise.erfcx: erfcx
+utils._contextlib compat.private: _DecoratorContextManager
+utils._python_dispatch compat.private: TorchDispatchMode is_traceable_wrapper_subclass
+    return_and_correct_aliasing
+utils.checkpoint utils.checkpoint.surroundings: get_device_states set_device_states
+utils.data._utils.collate compat.private: np_str_obj_array_pattern
+_utils compat.private: _get_available_device_type _get_device_module
 _tensor .: Tensor
 _tensor exchange.rebuild: _rebuild_from_type_v2
 _utils exchange.rebuild: _rebuild_meta_tensor_no_storage _rebuild_parameter
@@ -134,7 +150,7 @@ models vision.models._weights: AlexNet_Weights MobileNet_V2_Weights ResNeXt101_3
     ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights
     Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
 nn nn.parallel: DataParallel
-nn.modules.module nn.modules._parts.state_dict: _IncompatibleKeys
+nn.modules.module nn.modules._parts.state_dict: _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys
 distributions.transforms distributions._transform: _InverseTransform
 jit.annotations compat.annotations: Dict List Optional Tuple
 nn.modules.rnn nn: GRUCell LSTMCell RNNCell RNNCellBase
@@ -238,10 +254,11 @@ class Finder(MetaPathFinder):
     """Finds a module at PyTorch's path, and what is below it, by HOMES and PATHS."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if refused.why_of(fullname):
+            loader = refused.Refused(public_name(fullname), find)
+            return ModuleSpec(fullname, loader, is_package=True)
         if fullname in NAMES:
             return ModuleSpec(fullname, Names())
-        if fullname in refused.WHY:
-            return ModuleSpec(fullname, refused.Refused(public_name(fullname)), is_package=True)
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None
@@ -252,6 +269,7 @@ class Finder(MetaPathFinder):
 NAMES = {full(path) for path, _, _ in PATHS if path and path not in HOMES and not is_file(path)}
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
+    ("tiny_torch", "torch"): ("tiny_torch", None),
     **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
     **{
         (parent, last): (name, None)

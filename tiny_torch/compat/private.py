@@ -2,19 +2,109 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import ContextDecorator
+from importlib import import_module
 from typing import Any
 
-from tiny_torch.compat.refused import refusing_class
+from tiny_torch.base.devices import cuda_count
+from tiny_torch.compat.refused import refusing, refusing_class
 from tiny_torch.functions.creation.from_data import tensor
+from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
 PyTorchFileReader = refusing_class("torch.PyTorchFileReader", "torch.load reads its files")
 PyTorchFileWriter = refusing_class("torch.PyTorchFileWriter", "torch.save writes its files")
 
+NO_SYMBOLS = "its sizes are numbers; nothing is traced"
+SymBool = refusing_class("torch.SymBool", NO_SYMBOLS)
+SymFloat = refusing_class("torch.SymFloat", NO_SYMBOLS)
+SymInt = refusing_class("torch.SymInt", NO_SYMBOLS)
+
+NO_LEVELS = "its vmap has no tensors of a batch's level"
+_add_batch_dim = refusing("torch._C._functorch._add_batch_dim", NO_LEVELS)
+_remove_batch_dim = refusing("torch._C._functorch._remove_batch_dim", NO_LEVELS)
+get_unwrapped = refusing("torch._C._functorch.get_unwrapped", NO_LEVELS)
+
+np_str_obj_array_pattern = re.compile("[SaUO]")  # NumPy's kinds that make no tensors
+
+NO_DISPATCH = "classes answer functions by __torch_function__"
+TorchDispatchMode = refusing_class("torch.utils._python_dispatch.TorchDispatchMode", NO_DISPATCH)
+return_and_correct_aliasing = refusing(
+    "torch.utils._python_dispatch.return_and_correct_aliasing", NO_DISPATCH
+)
+
 NO_MARKS = "it marks no ranges for other tools' timelines"
 emit_itt = refusing_class("torch.autograd.profiler.emit_itt", NO_MARKS)
 emit_nvtx = refusing_class("torch.autograd.profiler.emit_nvtx", NO_MARKS)
+
+
+def is_batchedtensor(x: Tensor) -> bool:
+    """False: no tensor stands for those of a batch."""
+    return False
+
+
+def is_traceable_wrapper_subclass(x: Any) -> bool:
+    """False: no tensor is made of others that a compiler is to see."""
+    return False
+
+
+def _get_available_device_type() -> str | None:
+    """The device beside the CPU that this process can use."""
+    return "cuda" if cuda_count() else None
+
+
+def _get_device_module(device_type: str) -> Any:
+    """`torch.cuda` for "cuda". RuntimeError for a device that has no module."""
+    if device_type not in ("cpu", "cuda"):
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as "
+            f"'torch.{device_type}'."
+        )
+    return import_module(f"tiny_torch.{device_type}")
+
+
+class _DecoratorContextManager(ContextDecorator):
+    """A context manager whose `clone` each call of a decorated function enters."""
+
+    def clone(self) -> Any:
+        """One like it: classes that take arguments override it."""
+        return type(self)()
+
+    _recreate_cm = property(lambda self: self.clone)
+
+
+def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Puts a tensor in the place of a module's, which it answers; None takes it away.
+
+    AttributeError where the module has none of that name, unless `allow_missing`.
+    """
+    for held in (module._parameters, module._buffers):
+        if name in held:
+            before = held[name]
+            if tensor is None:
+                del held[name]
+            else:
+                held[name] = tensor
+            return before
+    before = getattr(module, name, None) if allow_missing else getattr(module, name)
+    if before is not None and not isinstance(before, Tensor):
+        raise TypeError(f"{before} is not an instance of torch.Tensor")
+    if tensor is not None:
+        setattr(module, name, tensor)
+    elif before is not None:
+        delattr(module, name)
+    return before
+
+
+def get_proxy_mode() -> None:
+    """None: no program is traced."""
+
+
+def _is_in_bad_fork() -> bool:
+    """False: a forked process that uses CUDA is told so by the call itself."""
+    return False
 
 
 def check_with(error: type[Exception]) -> Callable[..., None]:

@@ -81,8 +81,19 @@ REASONS = {
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
-    "utils.flop_counter": "torch.profiler.profile(with_flops=True) counts",
+    "fx.experimental": "it traces no program into a graph",
+    "_dynamo._trace_wrapped_higher_order_op": "there is no compiler",
+    "library": "of operators it takes those that custom_op makes",
+    "_ops": "its functions are Python's",
+    "autograd.forward_ad": "torch.func.jvp differentiates forwards",
+    "nn.attention.flex_attention": "attention is nn.functional.scaled_dot_product_attention",
+    "distributed._functional_collectives": "its collectives are those of torch.distributed",
+    "_functorch _functorch.vmap": "its torch.func transforms functions in other ways",
+    "_subclasses _subclasses.fake_tensor": "shapes without numbers are tensors on the device meta",
     "masked nested": "it has no masked and nested tensors",
+    "models.densenet models.inception models.googlenet models.efficientnet models.detection": (
+        "of torchvision's models it has AlexNet, MobileNetV2, ResNet, VGG and ViT"
+    ),
     "mtia xpu": "it computes on the CPU and on CUDA",
     "signal signal.windows": "of windows it has torch.hann_window and its kin",
     "sparse": "it has no sparse tensors",
@@ -90,28 +101,49 @@ REASONS = {
         "of torchvision it has data sets, models without weights and transforms"
     ),
 }
+
+
+def why_of(module: str) -> str | None:
+    """Why a module of that name does nothing; None if it is none of these.
+
+    Below such a module stand those that PyTorch has there, too.
+    """
+    if module in WHY:
+        return WHY[module]
+    parent, _, name = module.rpartition(".")
+    why = why_of(parent) if parent else None
+    known = names_of_pytorch().get(parent.replace("tiny_torch", "torch", 1))
+    return None if known is not None and name not in known else why
+
+
 WHY = {f"tiny_torch.{path}": why for paths, why in REASONS.items() for path in paths.split()}
 # What is asked of other accelerators before they are used.
 PROBES = {"is_available": False, "is_initialized": False, "device_count": 0}
 
 
 class Refused(Loader):
-    """Loads a module whose names are made when they are asked for. PyTorch calls it `space`."""
+    """Loads a module whose names are made when they are asked for. PyTorch calls it `space`.
 
-    def __init__(self, space: str) -> None:
-        self.space = space
+    `find(module, name)` answers what is here nevertheless, as compat/paths.py knows; else None.
+    """
+
+    def __init__(self, space: str, find: Callable[[str, str], Any]) -> None:
+        self.space, self.find = space, find
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = ModuleType(spec.name, f"Names only: {WHY[spec.name]}.")
+        module = ModuleType(spec.name, f"Names only: {why_of(spec.name)}.")
         module.__path__ = []
-        vars(module)["refusal"] = WHY[spec.name]  # which check.py reads
+        vars(module)["refusal"] = why_of(spec.name)  # which check.py reads
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        why, space = WHY[module.__name__], self.space
+        why, space = str(why_of(module.__name__)), self.space
         known = names_of_pytorch().get(space)
 
         def __getattr__(name: str) -> Any:
+            here = self.find(module.__name__, name)
+            if here is not None:
+                return here
             if f"{module.__name__}.{name}" in WHY:
                 return importlib.import_module(f"{module.__name__}.{name}")
             if name in PROBES:

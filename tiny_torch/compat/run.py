@@ -25,10 +25,10 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from tiny_torch.base.version import __version__
-from tiny_torch.compat import absent, paths
+from tiny_torch.compat import absent, naming, paths
 
 # Built on PyTorch's own C++ library: they cannot work on another.
-NOT_COVERED = ("torchaudio", "torchtext", "torchdata", "functorch", "triton")
+NOT_COVERED = ("torchaudio", "torchtext", "torchdata", "triton")
 
 USAGE = """\
 usage: python -m tiny_torch run script.py [args…]
@@ -64,6 +64,8 @@ class _Finder(MetaPathFinder):
             return ModuleSpec(fullname, paths.Alias("tiny_torch.safetensors"))
         if top == "torchvision":
             ours = paths.replace_start(fullname, paths.TORCHVISION)
+        elif top == "functorch":
+            ours = f"tiny_torch.compat.{fullname}"
         elif top == "torch":
             ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
         else:
@@ -122,6 +124,8 @@ def install() -> _Finder | None:
         return {**told, **prepare(name)}
 
     spawn.get_preparation_data = get_preparation_data
+    naming.rename_all()
+    absent.FOLLOWING.append(naming.rename)
     sys.modules["tiny_torch"].__name__ = "torch"  # which packages compare with what they patch
     for name in paths.names("tiny_torch.optim"):  # packages go through its __dict__
         getattr(sys.modules["tiny_torch.optim"], name)
@@ -156,6 +160,8 @@ class as_torch:
         if self.installed is not None:
             sys.meta_path.remove(self.installed)
             sys.modules["tiny_torch"].__name__ = "tiny_torch"
+            absent.FOLLOWING.remove(naming.rename)
+            naming.restore()
         for name in [name for name in sys.modules if is_torch(name) and name not in self.known]:
             del sys.modules[name]
 

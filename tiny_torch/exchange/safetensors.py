@@ -27,6 +27,7 @@ except ImportError as error:
 
 __all__ = [
     "SafetensorError", "load", "load_file", "load_model", "save", "save_file", "save_model",
+    "storage_ptr", "storage_size",
 ]  # fmt: skip
 
 DTYPES = {
@@ -145,6 +146,16 @@ def load_model(
         )
         raise RuntimeError(f"Error(s) in loading state_dict for {type(model).__name__}:{said}")
     return missing, unexpected
+
+
+def storage_ptr(tensor: Tensor) -> int:
+    """The address of the memory that a tensor looks at."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def storage_size(tensor: Tensor) -> int:
+    """The bytes of that memory."""
+    return tensor.untyped_storage().nbytes()
 
 
 def shared_names(tensors: dict[str, Tensor]) -> list[list[str]]:

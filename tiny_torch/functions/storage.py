@@ -5,6 +5,7 @@ https://pytorch.org/docs/stable/storage.html
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -290,6 +291,31 @@ class UntypedStorage(_Storage):
         if byte_order not in ("native", sys.byteorder):
             storage.byteswap(dtype)
         return storage
+
+    @staticmethod
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """A file's first `nbytes` bytes, read as they are asked for.
+
+        Writes go into the file where it is `shared`, which is made as long as it must be; else the
+        file stays as it is. RuntimeError for one that is missing or shorter.
+        """
+        if shared:
+            with open(filename, "ab") as file:
+                file.truncate(max(nbytes, file.tell()))
+        elif not os.path.isfile(filename):
+            raise RuntimeError(
+                f"unable to open file <{filename}> in read-only mode: No such file or directory (2)"
+            )
+        held = os.path.getsize(filename)
+        if not shared and nbytes > held:
+            raise RuntimeError(
+                f"file <{filename}> size <{held}> is smaller than the required mapping size "
+                f"<{nbytes}>"
+            )
+        if not nbytes:
+            return UntypedStorage(0)
+        data = np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))
+        return UntypedStorage.over(_core.from_numpy(data))
 
     def new(self) -> UntypedStorage:
         """One of no bytes on the same device."""

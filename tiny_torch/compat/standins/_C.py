@@ -15,11 +15,14 @@ from tiny_torch.autograd.overrides import (
 from tiny_torch.base.devices import device
 from tiny_torch.base.layouts import layout
 from tiny_torch.base.size import Size
+from tiny_torch.compat.private import _is_in_bad_fork
+from tiny_torch.compat.refused import refusing_class
 from tiny_torch.functions import torch_linalg
 from tiny_torch.functions.random.generator import Generator
 from tiny_torch.nn.modules._parts.conversion import arguments_of_to
 from tiny_torch.tensor import Tensor
 
+__path__: list[str] = []  # below it stand names of paths.py
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
@@ -31,6 +34,12 @@ __all__ = [
     "layout",
 ]
 
+NO_GRAPHS = "it has no graphs of programs"
+Graph = refusing_class("torch._C.Graph", NO_GRAPHS)
+Node = refusing_class("torch._C.Node", NO_GRAPHS)
+Value = refusing_class("torch._C.Value", NO_GRAPHS)
+
+_cuda_isInBadFork = _is_in_bad_fork
 _TensorMeta = type(Tensor)
 _LinAlgError = torch_linalg.LinAlgError
 _disabled_torch_function_impl = _core._disabled_torch_function_impl
@@ -80,11 +89,6 @@ def _get_tracing_state() -> None:
 
 def _are_functorch_transforms_active() -> bool:
     """False: `torch.func` calls functions as they are."""
-    return False
-
-
-def _cuda_isInBadFork() -> bool:
-    """False: a forked process that uses CUDA is told so by the call itself."""
     return False
 
 

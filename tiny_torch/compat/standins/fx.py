@@ -9,6 +9,7 @@ from typing import Any
 
 from tiny_torch.compat.refused import refusing, refusing_class
 
+__path__: list[str] = []  # below it stand names of paths.py
 WHY = "it traces no program into a graph; torch.utils.viz draws what ran"
 
 Graph = refusing_class("torch.fx.Graph", WHY)

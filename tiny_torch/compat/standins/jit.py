@@ -31,6 +31,10 @@ class Error(Exception):
     """What PyTorch raises where a scripted program does; here that raises its own exception."""
 
 
+class TracerWarning(Warning):
+    """What PyTorch warns of where a trace may not hold for other inputs; here nothing does."""
+
+
 class ScriptModule(Module):
     """What `script` and `trace` make of a module: its class, its attributes, its parameters."""
 
@@ -260,6 +264,7 @@ def check_scripted(name: str, mod: Any) -> None:
         )
 
 
+_get_trace_graph = refusing("torch.jit._get_trace_graph", NO_PROGRAM)
 save = refusing("torch.jit.save", NO_FILES)
 load = refusing("torch.jit.load", NO_FILES)
 fork = refusing("torch.jit.fork", "it runs one thing after the other; call the function")
@@ -267,8 +272,8 @@ wait = refusing("torch.jit.wait", "it runs one thing after the other; call the f
 CompilationUnit = refusing_class("torch.jit.CompilationUnit", NO_PROGRAM)
 
 __all__ = [
-    "Attribute", "CompilationUnit", "Error", "Final", "ScriptFunction", "ScriptModule", "annotate",
-    "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance",
-    "load", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method",
-    "trace", "trace_module", "unused", "wait",
+    "Attribute", "CompilationUnit", "Error", "Final", "ScriptFunction", "ScriptModule",
+    "TracerWarning", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
+    "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script",
+    "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from tiny_torch.distributed.errors import refuse
 from tiny_torch.distributed.fsdp.fully_shard import FSDPModule
 from tiny_torch.distributed.pieces import mark, piece_of, whole_of
 from tiny_torch.nn.modules import Module
-from tiny_torch.nn.modules._state_dict import _IncompatibleKeys
+from tiny_torch.nn.modules._parts.state_dict import _IncompatibleKeys
 from tiny_torch.nn.parallel import DataParallel, DistributedDataParallel
 
 Tensor = torch.Tensor

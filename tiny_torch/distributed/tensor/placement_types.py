@@ -16,9 +16,9 @@ class Placement:
         """Whether each rank has a part of it, along a dim if one is given."""
         return isinstance(self, Shard) and dim in (None, self.dim)
 
-    def is_partial(self) -> bool:
-        """Whether the ranks' tensors are to be added."""
-        return isinstance(self, Partial)
+    def is_partial(self, reduce_op: str | None = None) -> bool:
+        """Whether the ranks' tensors are to be joined, by that operation if one is given."""
+        return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,9 @@ class Shard(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """The ranks' tensors are to be added; NotImplementedError for another operation."""
+    """The ranks' tensors are to be added; nothing here does another operation."""
 
     reduce_op: str = "sum"
-
-    def __post_init__(self) -> None:
-        if self.reduce_op != "sum":
-            raise NotImplementedError(f"Partial: reduce_op={self.reduce_op!r} is not in tiny_torch")
 
     def __repr__(self) -> str:
         return f"Partial({self.reduce_op})"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tiny_torch.amp.autocast_mode import autocast
 from tiny_torch.amp.state import settings
 from tiny_torch.base.modes import Several
-from tiny_torch.functions.random.generator import Forked, default_generators, fork_rng
+from tiny_torch.base.pytree import tree_leaves
+from tiny_torch.functions.random.generator import Forked, default_generators, default_on, fork_rng
+from tiny_torch.tensor import Tensor
 
 
 class Surroundings:
@@ -31,3 +35,18 @@ class Drawn(Forked):
 
     def begin(self) -> None:
         self.restore(self.states)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """(numbers, random states) of the GPUs that tensors among the arguments are on.
+
+    https://pytorch.org/docs/stable/checkpoint.html
+    """
+    found = [x.get_device() for x in tree_leaves(args) if isinstance(x, Tensor) and x.is_cuda]
+    return found, [default_on("cuda").get_state() for _ in found]
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Puts the generators of those GPUs into states that `get_device_states` has answered."""
+    for _, state in zip(devices, states, strict=False):
+        default_on(device_type or "cuda").set_state(state)

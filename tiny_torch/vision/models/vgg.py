@@ -5,6 +5,7 @@ Source: https://arxiv.org/abs/1409.1556.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
@@ -12,12 +13,12 @@ from tiny_torch import nn
 from tiny_torch.base.docstrings import give_name
 from tiny_torch.vision.models._weights import check_weights, initialize
 
-# channels of each convolution; a bar halves the image
+# channels of each convolution; M, a maximum, halves the image
 CHANNELS = {
-    11: "64 | 128 | 256 256 | 512 512 | 512 512 |",
-    13: "64 64 | 128 128 | 256 256 | 512 512 | 512 512 |",
-    16: "64 64 | 128 128 | 256 256 256 | 512 512 512 | 512 512 512 |",
-    19: "64 64 | 128 128 | 256 256 256 256 | 512 512 512 512 | 512 512 512 512 |",
+    11: "64 M 128 M 256 256 M 512 512 M 512 512 M",
+    13: "64 64 M 128 128 M 256 256 M 512 512 M 512 512 M",
+    16: "64 64 M 128 128 M 256 256 256 M 512 512 512 M 512 512 512 M",
+    19: "64 64 M 128 128 M 256 256 256 256 M 512 512 512 512 M 512 512 512 512 M",
 }
 
 
@@ -54,11 +55,12 @@ class VGG(nn.Module):
         return self.classifier(torch.flatten(x, 1))
 
 
-def _features(depth: int, batch_norm: bool) -> nn.Sequential:
+def make_layers(cfg: Sequence[str | int], batch_norm: bool = False) -> nn.Sequential:
+    """Convolutions of so many channels, each with a ReLU; "M" is a maximum that halves."""
     layers: list[nn.Module] = []
     inputs = 3
-    for word in CHANNELS[depth].split():
-        if word == "|":
+    for word in cfg:
+        if word == "M":
             layers.append(nn.MaxPool2d(2, stride=2))
             continue
         layers.append(nn.Conv2d(inputs, int(word), 3, padding=1))
@@ -76,7 +78,7 @@ def _vgg(depth: int, batch_norm: bool = False, doc: str = "") -> Any:
     @give_name(name, doc or f"VGG of {layers}; arguments and errors as of `vgg11`.")
     def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
         check_weights(name, weights, kwargs)
-        return VGG(_features(depth, batch_norm), **kwargs)
+        return VGG(make_layers(CHANNELS[depth].split(), batch_norm), **kwargs)
 
     return make
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tiny_torch import compiler
 from tiny_torch._dynamo import config as config
+from tiny_torch._dynamo import eval_frame as eval_frame
 from tiny_torch.compat.refused import refusing
 from tiny_torch.compiler import (
     InvalidBackend,

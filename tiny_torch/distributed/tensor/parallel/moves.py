@@ -60,6 +60,8 @@ def move(x: Tensor, source: Placement, target: Placement, group: Any) -> Tensor:
     if isinstance(target, Partial):
         raise NotImplementedError(f"tensor parallelism: from {source} to {target}")
     if isinstance(source, Partial):
+        if source.reduce_op != "sum":
+            raise NotImplementedError(f"tensor parallelism: reduce_op={source.reduce_op!r}")
         if isinstance(target, Shard):
             return reduce_scatter(x, target.dim, group)
         return all_reduce(x, group)

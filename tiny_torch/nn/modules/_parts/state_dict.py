@@ -18,7 +18,7 @@ from tiny_torch.base.hooks import RemovableHandle, add_hook
 from tiny_torch.nn.parameter import Parameter
 from tiny_torch.tensor import Tensor
 
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -99,7 +99,7 @@ class StateDict:
         for name, value in self._persistent_state().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not StateDict.get_extra_state:
-            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _persistent_state(self) -> dict[str, Tensor]:
         state: dict[str, Tensor] = {
@@ -221,7 +221,7 @@ class StateDict:
             elif strict:
                 missing_keys.append(key)
 
-        extra = prefix + _EXTRA_STATE
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not StateDict.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])

@@ -205,5 +205,10 @@ def _seed_all(base_seed: int, number: int) -> None:
     """As PyTorch does it: the same augmentations for the same seed of the main process."""
     random.seed(base_seed + number)
     torch.manual_seed(base_seed + number)
-    entropy = [number, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    np.random.seed(_generate_state(base_seed, number))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """NumPy's seeds in a worker."""
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return np.random.SeedSequence(entropy).generate_state(4).tolist()

@@ -1,0 +1,249 @@
+"""What packages around PyTorch ask for and scripts hardly do."""
+
+import gc
+from importlib import import_module
+
+import pytest
+from compat.test_run import output, run
+
+import tiny_torch
+
+
+# ------------------------------------------------------------------------------------- identity
+def test_the_runner_names_classes_and_gives_the_names_back(tmp_path):
+    text = """
+        import io, pickle, torch, tiny_torch
+        from torch.distributions import Normal
+        classes = torch.nn.Linear, torch.nn.Sequential, torch.Tensor, torch.optim.SGD, Normal
+        print(*classes, torch.optim.lr_scheduler.StepLR)
+        assert all(pickle.loads(pickle.dumps(each)) is each for each in classes)
+        file = io.BytesIO()
+        torch.save(torch.nn.Sequential(torch.nn.Linear(2, 1)), file)
+        file.seek(0)
+        assert isinstance(torch.load(file, weights_only=False)[0], torch.nn.Linear)
+        assert torch.torch is torch
+        """
+    said = (
+        "torch.nn.modules.linear.Linear torch.nn.modules.container.Sequential torch.Tensor "
+        "torch.optim.sgd.SGD torch.distributions.normal.Normal torch.optim.lr_scheduler.StepLR"
+    )
+    classes = " ".join(f"<class '{name}'>" for name in said.split())
+    assert output(run(tmp_path, text)) == classes + "\n"
+    text = """
+        import tiny_torch
+        with tiny_torch.as_torch():
+            assert tiny_torch.nn.Linear.__module__ == "torch.nn.modules.linear"
+        print(tiny_torch.nn.Linear, tiny_torch.Tensor)
+        """
+    run(tmp_path, text, name="plain.py")
+    done = output(run(tmp_path, text, command=(str(tmp_path / "plain.py"),)))
+    assert done == "<class 'tiny_torch.nn.modules.linear.Linear'> <class 'tiny_torch.Tensor'>\n"
+
+
+# -------------------------------------------------------------------------------------- numbers
+@pytest.mark.parametrize(
+    "dimension, scramble, seed", [(1, False, None), (5, True, 7), (64, True, 1)]
+)
+def test_sobol_points_are_pytorchs(oracle, dimension, scramble, seed):
+    def drawn(torch):
+        engine = torch.quasirandom.SobolEngine(dimension, scramble, seed)
+        parts = [engine.draw(), engine.draw(5), engine.fast_forward(3).draw(2, dtype=torch.float64)]
+        parts += [engine.quasi, engine.sobolstate, engine.reset().draw_base2(4)]
+        return [part.tolist() for part in parts], engine.num_generated, repr(engine)
+
+    assert drawn(tiny_torch) == drawn(oracle)
+
+
+def test_sobol_refuses(oracle):
+    for torch in (tiny_torch, oracle):
+        with pytest.raises(ValueError, match=r"dimensionality for SobolEngine is \[1, 21201\]"):
+            torch.quasirandom.SobolEngine(0)
+        engine = torch.quasirandom.SobolEngine(2)
+        engine.draw(3)
+        with pytest.raises(ValueError, match="3 points have been previously"):
+            engine.draw_base2(2)
+    with pytest.raises(NotImplementedError, match="of 64 dimensions, not of 65"):
+        tiny_torch.quasirandom.SobolEngine(65)
+
+
+@pytest.mark.parametrize("shape, q, niter", [((7, 5), 3, 2), ((2, 5, 7), 3, 1), ((8, 6), 6, 0)])
+def test_lowrank_singular_vectors(oracle, shape, q, niter):
+    def found(torch):
+        torch.manual_seed(0)
+        x = torch.randn(shape, dtype=torch.float64)
+        u, s, v = torch.svd_lowrank(x, q, niter, torch.ones((1, shape[-1]), dtype=x.dtype))
+        return s.tolist(), (u * s[..., None, :] @ v.mT).tolist(), torch.rand(1).item()
+
+    for ours, theirs in zip(found(tiny_torch), found(oracle), strict=True):
+        assert tiny_torch.allclose(tiny_torch.tensor(ours), tiny_torch.tensor(theirs))
+
+
+def test_erfcx(oracle):
+    def found(torch):
+        x = torch.linspace(-5, 60, 400, dtype=torch.float64, requires_grad=True)
+        y = torch.special.erfcx(x)
+        (slope,) = torch.autograd.grad(y.sum(), x)
+        ends = torch.special.erfcx(torch.tensor([-100.0, float("inf"), float("nan"), 3]))
+        return tiny_torch.tensor([*y.tolist(), *slope.tolist(), *ends.tolist()])
+
+    assert tiny_torch.allclose(found(tiny_torch), found(oracle), rtol=1e-9, equal_nan=True)
+    assert tiny_torch.special.erfcx(tiny_torch.tensor([3])).dtype is tiny_torch.float32
+
+
+def test_flops_by_module(oracle):
+    def counts(torch):
+        net = torch.nn.Sequential(
+            torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Sequential(torch.nn.Linear(8, 1))
+        )
+        mode = torch.utils.flop_counter.FlopCounterMode(display=False)
+        with mode:
+            net(torch.ones(5, 4)).sum().backward()
+            torch.ones(2, 3) @ torch.ones(3, 4)
+            torch.nn.Conv2d(2, 4, 3)(torch.ones(1, 2, 8, 8)).sum().backward()
+        found = {name: sum(ops.values()) for name, ops in mode.get_flop_counts().items()}
+        with mode:
+            torch.ones(2, 3) @ torch.ones(3, 4)
+        return found, mode.get_total_flops()
+
+    import_module("torch.utils.flop_counter")
+    assert counts(tiny_torch) == counts(oracle)
+
+
+def test_flops_as_a_table(capsys):
+    with tiny_torch.utils.flop_counter.FlopCounterMode(depth=1):
+        tiny_torch.nn.Sequential(tiny_torch.nn.Linear(4, 8))(tiny_torch.ones(5, 4))
+    assert capsys.readouterr().out.splitlines() == [
+        "Module       FLOP  % Total",
+        "Global        320  100.00%",
+        " Sequential   320  100.00%",
+    ]
+    with pytest.raises(NotImplementedError, match="custom_mapping"):
+        tiny_torch.utils.flop_counter.FlopCounterMode(custom_mapping={1: 2})
+
+
+# ------------------------------------------------------------------------------------ operators
+def test_custom_operators(oracle):
+    def found(torch, name):
+        def square(x: torch.Tensor, k: int = 2) -> torch.Tensor:
+            return x * x * k
+
+        op = torch.library.custom_op(f"tests::{name}", square, mutates_args=())
+        x = torch.tensor([1.0, 3.0], requires_grad=True)
+        with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+            op(x).sum().backward()
+
+        def save(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+            ctx.k = inputs[1]
+
+        def backward(ctx, grad):
+            return 2 * ctx.k * ctx.saved_tensors[0] * grad, None
+
+        torch.library.register_autograd(f"tests::{name}", backward, setup_context=save)
+        torch.library.register_fake(f"tests::{name}", lambda x, k=2: torch.empty_like(x))
+        op(x, k=3).sum().backward()
+        add = torch.library.custom_op(f"tests::{name}_add", mutates_args={"x"})
+
+        def write(x: torch.Tensor) -> None:
+            x.add_(1)
+
+        y = torch.zeros(2)
+        return op(x).tolist(), x.grad.tolist(), repr(op), add(write)(y), y.tolist()
+
+    assert found(tiny_torch, "square") == found(oracle, "square")
+    with pytest.raises(NotImplementedError, match="device_types"):
+        tiny_torch.library.custom_op("tests::no", print, mutates_args=(), device_types="cuda")
+    with pytest.raises(NotImplementedError, match=r"torch\.library\.Library is not in tiny_torch"):
+        tiny_torch.library.Library("tests", "DEF")
+
+
+# -------------------------------------------------------------------------- memory and devices
+def test_storages_of_files(oracle, tmp_path):
+    path = str(tmp_path / "bytes")
+
+    def found(torch):
+        with open(path, "wb") as file:
+            file.write(bytes(range(8)))
+        mapped = torch.UntypedStorage.from_file(path, nbytes=4)
+        mapped[0] = 77
+        shared = torch.UntypedStorage.from_file(path, True, 12)
+        shared[1] = 78
+        with open(path, "rb") as file:
+            return mapped.tolist(), shared.tolist(), file.read()
+
+    assert found(tiny_torch) == found(oracle)
+    for torch in (tiny_torch, oracle):
+        with pytest.raises(RuntimeError, match="smaller than the required mapping size <99>"):
+            torch.UntypedStorage.from_file(path, nbytes=99)
+        with pytest.raises(RuntimeError, match="none> in read-only mode"):
+            torch.UntypedStorage.from_file(str(tmp_path / "none"), nbytes=1)
+
+
+def test_devices_that_hold_no_tensor(oracle):
+    for torch in (tiny_torch, oracle):
+        assert str(torch.device("mps")) == "mps" and torch.device("xpu:1").index == 1
+        assert torch.is_autocast_enabled("mps") is False
+    for text in ("ones(2, device='mps')", "ones(2).to('xpu')", "autocast('mps')"):
+        with pytest.raises(NotImplementedError, match="is not in tiny_torch, which has cpu"):
+            eval(f"torch.{text}", {"torch": tiny_torch})
+
+
+def test_random_states_of_devices(torch):
+    assert torch.utils.checkpoint.get_device_states(torch.ones(2)) == ([], [])
+    torch.utils.checkpoint.set_device_states([], [])
+
+
+def test_dicts_of_weak_keys(torch):
+    weak = import_module(f"{torch.__name__}.utils.weak")
+    x, y = torch.ones(2), torch.ones(2)
+    held = weak.WeakIdKeyDictionary({x: 1})
+    held[y] = 2
+    assert (held[x], held[y], len(held), x in held, 3 in held) == (1, 2, 2, True, False)
+    assert next(iter(held)) is x and weak.TensorWeakRef(y)() is y
+    del y
+    gc.collect()
+    assert len(held) == 1 and held.pop(x) == 1 and not held
+
+
+# ------------------------------------------------------------------------------------ the rest
+def test_placements_are_words():
+    from tiny_torch.distributed.tensor import Partial, Placement, Replicate, Shard
+    from tiny_torch.distributed.tensor.placement_types import Shard as same
+
+    assert same is Shard and Shard(1) == Shard(1) != Shard(0) and isinstance(Partial(), Placement)
+    assert Shard(1).is_shard(1) and not Shard(1).is_shard(0) and Replicate().is_replicate()
+    assert Partial().is_partial("sum") and repr(Replicate()) == "Replicate()"
+    with pytest.raises(NotImplementedError, match="DTensor"):
+        tiny_torch.distributed.tensor.DTensor()
+
+
+def test_private_names(torch):
+    def at(path):
+        return import_module(f"{torch.__name__}.{path}")
+
+    assert not isinstance(3, torch.SymInt | torch.SymFloat | torch.SymBool)
+    assert torch.cuda._is_in_bad_fork() is False
+    assert at("_C._functorch").is_batchedtensor(torch.ones(1)) is False
+    assert at("fx.experimental.proxy_tensor").get_proxy_mode() is None
+    assert at("_utils")._get_available_device_type() is None
+    assert at("_utils")._get_device_module("cpu") is torch.cpu
+    assert at("utils._python_dispatch").is_traceable_wrapper_subclass(torch.ones(1)) is False
+    assert 2824790213 in at("utils.data._utils.worker")._generate_state(12, 3)
+    net = torch.nn.Linear(2, 1)
+    old, new = net.weight, torch.nn.Parameter(torch.zeros(1, 2))
+    swap = at("nn.utils._named_member_accessor").swap_tensor
+    assert swap(net, "weight", new) is old and net.weight is new
+
+    class Twice(at("utils._contextlib")._DecoratorContextManager):
+        entered = 0
+
+        def __enter__(self):
+            Twice.entered += 1
+
+        def __exit__(self, *error):
+            pass
+
+    assert Twice()(lambda: Twice.entered)() == 1
+    tree = at("utils._pytree")
+    assert list(tree._dict_flatten({"a": 1})[0]) == [1]
+    assert tree._list_unflatten([1, 2], None) == [1, 2]

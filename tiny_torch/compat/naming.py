@@ -1,0 +1,48 @@
+"""Under the runner, classes say where PyTorch has them: `torch.nn.Linear.__module__`.
+
+Packages look there what they were given: opt_einsum takes the first part of a tensor's
+`type(x).__module__` for the library that computes. Outside of the runner classes are ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from tiny_torch.compat.paths import public_name
+from tiny_torch.compat.refused import names_of_pytorch
+
+ours: dict[type, str] = {}  # the modules of the classes that were renamed
+
+
+def rename(module: ModuleType) -> None:
+    """Renames those classes of a module that PyTorch has at the module's public path."""
+    known = names_of_pytorch()
+    space = public_name(module.__name__)
+    for name in known.get(space, ()):
+        found = vars(module).get(name)
+        if not isinstance(found, type) or not found.__module__.startswith("tiny_torch"):
+            continue
+        home = public_name(found.__module__)
+        ours[found] = found.__module__
+        found.__module__ = home if home in known else space
+
+
+def rename_all() -> None:
+    """Renames the classes of all modules that are loaded: of those deep down first."""
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "tiny_torch"]
+    for name in sorted(loaded, key=lambda name: -name.count(".")):
+        rename(sys.modules[name])
+    # `typing.get_type_hints` looks there for what the annotations of a class mean. Not `torch`
+    # itself: it may be what is being imported just now.
+    for found, module in ours.items():
+        home = sys.modules.get(module)
+        if home is not None and found.__module__ == public_name(module) != "torch":
+            sys.modules.setdefault(found.__module__, home)
+
+
+def restore() -> None:
+    """Gives the classes their names back."""
+    while ours:
+        found, module = ours.popitem()
+        found.__module__ = module
