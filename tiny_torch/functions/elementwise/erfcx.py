@@ -28,11 +28,12 @@ def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     dtype = input.dtype if input.is_floating_point() else _core.get_default_dtype()
     x = input.to(_core.float64)
-    near = x.clamp(max=FAR)
+    is_near = x < FAR
+    near = x.where(is_near, 0.0)
     # Laplace: sqrt(pi) erfcx(x) = 1 / (x + (1/2) / (x + (2/2) / (x + (3/2) / (x + ...))))
-    far = x.clamp(min=FAR)
+    far = x.where(is_near.logical_not(), FAR)
     below = far
     for k in range(TERMS, 0, -1):
         below = far + k / 2 / below
-    result = (near.square().exp() * near.erfc()).where(x < FAR, 1 / (math.sqrt(math.pi) * below))
+    result = (near.square().exp() * near.erfc()).where(is_near, 1 / (math.sqrt(math.pi) * below))
     return into(out, result.to(dtype))
