@@ -17,7 +17,8 @@ from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resize_array
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
-from tiny_torch.functions.storage import TypedStorage, UntypedStorage, copied_with_storage
+from tiny_torch.functions.storage import TypedStorage, UntypedStorage
+from tiny_torch.functions.whole_memory import copy_with_storage
 from tiny_torch.tensor import Tensor, wrap
 
 # -------------------------------------------------------------------------------------- predicates
@@ -405,7 +406,7 @@ def deep_copied(tensor: Any, memo: dict) -> Any:
             "https://github.com/pytorch/pytorch/pull/103001"
         )
     edge = LEAF if tensor.requires_grad else None
-    result = wrap(copied_with_storage(tensor.array, memo), edge, type(tensor))
+    result = wrap(copy_with_storage(tensor.array, memo), edge, type(tensor))
     memo[id(tensor)] = result
     if tensor._grad is not None:
         result._grad = copy.deepcopy(tensor._grad, memo)

@@ -5,7 +5,6 @@ https://pytorch.org/docs/stable/storage.html
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,20 +18,10 @@ from tiny_torch.base.arguments import kind_of, wrong_kind
 from tiny_torch.base.devices import DEVICES, device, is_pinned, pin, to_device
 from tiny_torch.base.dtypes import TYPE_NAMES, type_name
 from tiny_torch.functions.public import function, method
+from tiny_torch.functions.whole_memory import array_of, copy_with_storage, map_file
 from tiny_torch.tensor import wrap
 
 MOST_SHOWN = 1000
-
-
-def copied_with_storage(array: Any, memo: dict) -> Any:
-    """A copy of an array with all of its storage, which other copies of the same `memo` share."""
-    if array.device != "cpu" or not array.storage_nbytes:
-        return array.clone()
-    copies = memo.setdefault("torch", {})  # where PyTorch has them, too
-    key = array.storage_id
-    if key not in copies:
-        copies[key] = _core.from_bytes(_core.storage_bytes(array), _core.uint8)
-    return copies[key].reinterpret(array.dtype, array.shape, array.strides, array.offset)
 
 
 def warn_of_typed(stacklevel: int) -> None:
@@ -44,14 +33,6 @@ def warn_of_typed(stacklevel: int) -> None:
         UserWarning,
         stacklevel=stacklevel,
     )
-
-
-def array_of(array: Any, dtype: Any) -> Any:
-    """The whole memory of an array, as a 1-d array of a dtype."""
-    count = array.storage_nbytes // dtype.itemsize
-    if array.dtype is dtype:
-        return array.as_strided((count,), (1,), 0)
-    return array.reinterpret(dtype, (count,), (1,), 0)
 
 
 class _Storage:
@@ -159,7 +140,7 @@ class _Storage:
 
     def __deepcopy__(self, memo: dict) -> Any:
         """A copy, which copies of tensors on this memory share."""
-        return self.over(copied_with_storage(self._array, memo))
+        return self.over(copy_with_storage(self._array, memo))
 
     def __reduce__(self) -> tuple:
         return from_bytes, (
@@ -299,23 +280,7 @@ class UntypedStorage(_Storage):
         Writes go into the file where it is `shared`, which is made as long as it must be; else the
         file stays as it is. RuntimeError for one that is missing or shorter.
         """
-        if shared:
-            with open(filename, "ab") as file:
-                file.truncate(max(nbytes, file.tell()))
-        elif not os.path.isfile(filename):
-            raise RuntimeError(
-                f"unable to open file <{filename}> in read-only mode: No such file or directory (2)"
-            )
-        held = os.path.getsize(filename)
-        if not shared and nbytes > held:
-            raise RuntimeError(
-                f"file <{filename}> size <{held}> is smaller than the required mapping size "
-                f"<{nbytes}>"
-            )
-        if not nbytes:
-            return UntypedStorage(0)
-        data = np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))
-        return UntypedStorage.over(_core.from_numpy(data))
+        return UntypedStorage.over(map_file(filename, shared, nbytes))
 
     def new(self) -> UntypedStorage:
         """One of no bytes on the same device."""

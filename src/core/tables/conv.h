@@ -66,9 +66,9 @@ struct ConvPairs {
   void (*interleave)(uint32_t* to, const void* x, int64_t outer, int64_t size, int64_t inner);
 };
 
-// Convolutions of bfloat16 without groups, of which the results are bfloat16, too. They answer false
-// for what they are not made for, whatever is written by then: few channels, hundreds of taps, and
-// values that are subnormal, infinite or NaN. Both or none.
+// Convolutions of bfloat16 without groups, of which the results are bfloat16, too. They answer
+// false for what they are not made for, whatever is written by then: few channels, hundreds of
+// taps, and values that are subnormal, infinite or NaN. Both or none.
 struct ConvTiles {
   bool (*sum)(const ConvSum&);
   bool (*weight)(const ConvArgs&);

@@ -47,11 +47,11 @@ class Ranks:
             ours = work(), None
         except Exception as error:
             ours = None, (sendable(error), traceback.format_exc())
-        answers = [ours]
+        answers: list[Any] = [ours]
         if self.group is not None:
             answers = [ours] * self.size
             torch.distributed.all_gather_object(answers, ours, self.group)
-        failures = {rank: f for rank, (_, f) in enumerate(answers) if f is not None}
+        failures: dict[int, Any] = {rank: f for rank, (_, f) in enumerate(answers) if f is not None}
         if failures:
             raise CheckpointException(name, failures)
         return [answer for answer, _ in answers]

@@ -49,7 +49,7 @@ class Metadata:
 
     def plain(self) -> dict[str, Any]:
         """The same of lists and numbers, which `torch.load` reads without trusting the file."""
-        entries = {}
+        entries: dict[str, Any] = {}
         for path, about in self.state_dict_metadata.items():
             if isinstance(about, BytesStorageMetadata):
                 entries[path] = [None, [], [[[], self.storage_data[path, 0]]]]

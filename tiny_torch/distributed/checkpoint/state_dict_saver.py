@@ -120,7 +120,7 @@ def share(everyone: list[Have], token: str) -> tuple[Metadata, list[list[str]]]:
     metadata = Metadata({})
     for path, parts in owners.items():
         dtype, whole = about[path]
-        chunks = []
+        chunks: list[Any] = []
         for (offset, shape), having in parts.items():
             if dtype is not None and 0 in shape and 0 not in whole:
                 continue  # a rank without a share

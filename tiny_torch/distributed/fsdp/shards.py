@@ -55,7 +55,7 @@ class Shard:
         self.whole = Parameter(view, parameter.is_floating_point())
         hooks = getattr(parameter, "_hooks", None)
         if hooks:  # they see the whole's gradient
-            self.whole._hooks = hooks  # type: ignore[attr-defined]
+            self.whole._hooks = hooks
         before = piece_of(parameter)  # a part already, of tensor parallelism
         shape = tuple(parameter.shape) if before is None else before.shape
         offset = (0,) * parameter.ndim if before is None else before.offset

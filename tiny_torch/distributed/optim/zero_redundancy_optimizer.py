@@ -142,7 +142,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         copy_options(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure, **kwargs)
         copy_options(self.optim.param_groups, self.param_groups)
-        works = [
+        works: list[Any] = [
             torch.distributed.broadcast(
                 tensor.detach(), group=self.process_group, group_src=rank, async_op=True
             )

@@ -187,6 +187,7 @@ class RowwiseParallel(ParallelStyle):
         group = device_mesh.get_group()
         (layout,), (output,) = self.input_layouts, self.output_layouts
         wanted: Placement
+        kind: Any
         if type(module) is nn.Linear:
             wanted, dim, kind = Shard(-1), 1, RowwiseLinear
         elif type(module) is nn.Embedding:
