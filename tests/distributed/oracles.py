@@ -11,7 +11,7 @@ from pathlib import Path
 import gloo
 
 FUNCTIONS = [
-    "test_checkpoint:saved_and_loaded",
+    "test_checkpoints_of_ranks:saved_and_loaded",
     "test_zero:stepped",
     "test_fsdp:trained",
     "test_pipelining:trained",

@@ -5,7 +5,7 @@ import importlib
 import oracles
 import pytest
 from ranks import outcomes, values
-from test_checkpoint import functions, train
+from test_checkpoints_of_ranks import functions, train
 from test_parallel import batch, close
 
 import tiny_torch as torch

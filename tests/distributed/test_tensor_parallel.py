@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import oracles
 import pytest
 from ranks import outcomes, values
-from test_checkpoint import functions
+from test_checkpoints_of_ranks import functions
 from test_parallel import close
 
 import tiny_torch as torch

@@ -5,7 +5,7 @@ import importlib
 import oracles
 import pytest
 from ranks import outcomes, values
-from test_checkpoint import train
+from test_checkpoints_of_ranks import train
 from test_parallel import close, net
 
 import tiny_torch as torch

@@ -486,6 +486,16 @@ void sum_rows(const float* x, float* y, int64_t rows, int64_t size) {
   }
 }
 """,
+    "7.6": """
+def one_forward_one_backward(stage, stages, microbatches):
+    forwards = [("F", stage, i) for i in range(microbatches)]
+    backwards = [("B", stage, i) for i in range(microbatches)]
+    order, forwards = forwards[: stages - stage], forwards[stages - stage :]
+    for backward in backwards:
+        order += [backward, *forwards[:1]]
+        forwards = forwards[1:]
+    return order
+""",
 }
 
 # Ways to write a tile, of which none takes more of memory than task 4.6 allows.

@@ -76,8 +76,8 @@ REASONS = {
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
     "distributed.elastic distributed.elastic.multiprocessing "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.fsdp.wrap "
-    "distributed.rpc "
+    "distributed.checkpoint.hf_storage distributed.fsdp.wrap distributed.rpc "
+    "distributed.tensor._utils "
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tiny_torch.compat.refused import refusing_class
+
 
 class Placement:
     """`Replicate()`, `Shard(dim)` or `Partial()`."""
@@ -47,3 +49,9 @@ class Partial(Placement):
 
     def __repr__(self) -> str:
         return f"Partial({self.reduce_op})"
+
+
+# Packages import it, to tell by it how two cuts of one dim follow each other.
+_StridedShard = refusing_class(
+    "torch.distributed.tensor.placement_types._StridedShard", "a dim is cut once"
+)

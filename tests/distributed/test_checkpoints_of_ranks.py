@@ -81,7 +81,7 @@ def test_going_on_from_a_checkpoint_is_going_on(tmp_path):
 @pytest.mark.torch
 def test_next_to_pytorchs(tmp_path):
     ours = values(lambda rank, n: saved_and_loaded(torch, rank, n, tmp_path / "ours"), 2)
-    theirs = oracles.theirs("test_checkpoint:saved_and_loaded")
+    theirs = oracles.theirs("test_checkpoints_of_ranks:saved_and_loaded")
     for our, their in zip(ours, theirs, strict=True):
         absent = {"foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay"}
         absent = {f"optim.param_groups.0.{key}" for key in absent}
