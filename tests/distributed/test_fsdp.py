@@ -11,7 +11,7 @@ from test_parallel import batch, close
 import tiny_torch as torch
 from tiny_torch.distributed.checkpoint import state_dict as helpers
 from tiny_torch.distributed.fsdp import FullyShardedDataParallel, OffloadPolicy, fully_shard
-from tiny_torch.distributed.pieces import piece_of
+from tiny_torch.distributed.pieces import Piece, mark, piece_of
 from tiny_torch.utils import memory
 
 
@@ -344,3 +344,12 @@ def test_memory_per_rank(n):
 
     plain = peak_of(deep)
     assert all(peak <= (1 / n + 0.15) * plain for peak in values(shard, n))
+
+
+def test_the_number_of_gradients_that_are_not_zero_is_refused_for_parts():
+    weight = torch.nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    assert torch.nn.utils.clip_grad_norm_([weight], 1.0, 0).item() == 1
+    mark(weight, Piece((6,), (0,), object()))
+    with pytest.raises(NotImplementedError, match="norm_type=0 of parameters of which ranks have"):
+        torch.nn.utils.clip_grad_norm_([weight], 1.0, 0)

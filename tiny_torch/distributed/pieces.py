@@ -97,6 +97,13 @@ def total_norm(
         if parameter.grad is not None:
             piece = piece_of(parameter)
             grads.setdefault(piece and piece.group, []).append(parameter.grad)
+    if grads.keys() <= {None}:
+        whole = grads.get(None, [])
+        return clip_grad.get_total_norm(whole, norm_type, error_if_nonfinite, foreach)
+    if norm_type == 0:
+        raise NotImplementedError(
+            "clip_grad_norm_: norm_type=0 of parameters of which ranks have parts"
+        )
     norms = []
     for group, theirs in grads.items():
         norm = clip_grad.get_total_norm(theirs, norm_type, False, foreach)
