@@ -231,8 +231,7 @@ bool sum_by_tiles(const ConvSum& g) {
 struct TileWeight {
   const ConvArgs& g;
   const Planes& planes;
-  int64_t taps, line, steps;  // line: halves of a plane of x and what is read behind it
-  int64_t x_rows;             // planes of x
+  int64_t line, steps;        // line: halves of a plane of x and what is read behind it
   int64_t y_blocks, y_block;  // of 32 channels; entries
   BFloat16* x;                // (phase, image, channel, line)
   uint32_t* y;                // (image, block, step, 16 pairs of pixels, 32 channels)
@@ -353,18 +352,18 @@ bool weight_by_tiles(const ConvArgs& g) {
   const Planes planes(part, g.stride, g.x_size, 0, g.y_size[0]);
   const double work = double(g.batch * planes.reach() * count * g.x_channels * g.y_channels);
   const int workers = work > kParallelWork ? num_threads() : 1;
-  TileWeight s{g, planes, count, 0, 0, 0, 0, 0, nullptr, nullptr};
+  TileWeight s{g, planes, 0, 0, 0, 0, nullptr, nullptr};
   s.steps = blocks(planes.reach(), kStep);
   s.line = (blocks(planes.plane() + kStep, kStep) | 1) * kStep;
-  s.x_rows = planes.phase_count * g.batch * g.x_channels;
+  const int64_t x_rows = planes.phase_count * g.batch * g.x_channels;  // planes of x
   s.y_blocks = blocks(g.y_channels, kSide);
   s.y_block = s.steps * kTile * kSide;
-  const int64_t x_size = (s.x_rows + kSide) * s.line;
+  const int64_t x_size = (x_rows + kSide) * s.line;
   const Scratch<BFloat16> x(x_size), lines(workers * kSide * s.steps * kStep);
   const Scratch<uint32_t> y(g.batch * s.y_blocks * s.y_block);
   s.x = x.data, s.y = y.data;
   bool special = false;
-  run_tasks(s.x_rows, workers, [&](int64_t index, int64_t) {
+  run_tasks(x_rows, workers, [&](int64_t index, int64_t) {
     if (pack_line(s, index)) set(special);
   });
   run_tasks(g.batch * s.y_blocks, workers, [&](int64_t index, int64_t worker) {

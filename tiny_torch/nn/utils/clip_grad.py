@@ -149,9 +149,10 @@ def clip_grad_norm_(
                 stacklevel=3,
             )
     grads = _grads("clip_grad_norm_", parameters)
-    total = _total_norm(grads, norm_type, error_if_nonfinite, foreach)
     if over_ranks:
         total = over_ranks[0](parameters, norm_type, error_if_nonfinite, foreach)
+    else:
+        total = _total_norm(grads, norm_type, error_if_nonfinite, foreach)
     _scale(grads, max_norm, total, foreach)
     return total
 

@@ -97,26 +97,33 @@ char* row_of(const NDArray* array, int64_t row) {
 // Steps for which packing the weights pays, if they have several rows.
 constexpr int64_t kWorthPacking = 4;
 
+// Products with a weight, (k, groups * hidden), that a kernel takes steps between.
+RecurrentSequence make_sequence(const Layer& l, const NDArray& weight, const RecurrentPhase* phases,
+                                size_t count, bool accumulate, const NDArray* bias) {
+  RecurrentSequence all{};
+  all.phases = phases;
+  all.count = static_cast<int64_t>(count);
+  all.weight = weight.data();
+  all.k = weight.shape()[0];
+  all.hidden = l.hidden;
+  all.groups = weight.shape()[1] / std::max<int64_t>(l.hidden, 1);
+  all.weight_row = weight.strides()[0];
+  all.weight_col = weight.strides()[1];
+  all.accumulate = accumulate;
+  all.bias = data_of(bias);
+  return all;
+}
+
 // Takes all steps: in one call that also makes the products, or where they are few in one call per
 // phase, after products that read the weights, (k, groups * hidden), where they lie.
 void run(const Layer& l, const RecurrentKernel* kernels, const NDArray& weight,
          const std::vector<RecurrentPhase>& phases, bool accumulate, const NDArray* bias) {
   const int64_t k = weight.shape()[0], n = weight.shape()[1];
-  RecurrentSequence all{};
-  all.phases = phases.data();
-  all.count = static_cast<int64_t>(phases.size());
-  all.k = k;
-  all.hidden = l.hidden;
-  all.groups = n / std::max<int64_t>(l.hidden, 1);
-  all.weight_row = weight.strides()[0];
-  all.weight_col = weight.strides()[1];
-  all.accumulate = accumulate;
-  all.bias = data_of(bias);
+  RecurrentSequence all = make_sequence(l, weight, phases.data(), phases.size(), accumulate, bias);
   const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
-  if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps()) {
-    all.weight = weight.data();
+  if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps())
     return Launch(*l.device)(kernels[l.column()], all);
-  }
+  all.weight = nullptr;
   const MatmulKernel multiply = l.device->backend->matmul->product[static_cast<int>(l.dtype)];
   all.count = 1;
   for (const RecurrentPhase& phase : phases) {
@@ -189,16 +196,9 @@ NDArray input_product(const Layer& l, const RecurrentKernel* kernels, const NDAr
   const std::optional<NDArray> dense = prepared(bias, l.dtype);
   RecurrentPhase phase{};
   phase.products[0] = {l.rows, rows.data(), gates.data()};
-  RecurrentSequence one{};
-  one.phases = &phase;
-  one.count = 1;
-  one.weight = weight.data();
-  one.k = l.inputs;
-  one.groups = l.gates;
-  one.hidden = l.hidden;
-  one.weight_row = weight.strides()[0];
-  one.weight_col = weight.strides()[1];
-  one.bias = data_of(dense);
+  const RecurrentSequence one =
+      make_sequence(l, weight, &phase, 1, false, dense ? &*dense : nullptr);
+  const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
   Launch (*l.device)(kernels[l.column()], one);
   return gates;
 }
