@@ -247,6 +247,7 @@ PyObject* item(PyObject* self, PyObject*) {
     return PyErr_Format(PyExc_RuntimeError,
                         "a Tensor with %lld elements cannot be converted to Scalar",
                         static_cast<long long>(array.numel()));
+  refuse_recording("reads an element");
   if (array.device().on_host) return number_at(array.data(), array.dtype());
   if (!array.device().has_data)
     return PyErr_Format(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
@@ -279,11 +280,22 @@ PyObject* nested(const NDArray& array, int dim, const char* data) {
 }
 PyObject* tolist(PyObject* self, PyObject*) {
   try {
+    refuse_recording("reads elements");
     const NDArray array = on_host(array_of(self));
     return nested(array, 0, array.data());
   } catch (...) {
     return raise_current();
   }
+}
+
+NDArray as_strided(const NDArray& x, const Dims& shape, const Dims& strides, int64_t offset) {
+  NDArray view = x.as_strided(shape, strides, offset);
+  if (recording() && view.numel() > 0) {
+    const auto [first, last] = extent(view);
+    const auto [from, to] = extent(x);
+    if (first < from || last > to) refuse_recording("looks at a storage beyond its tensor");
+  }
+  return view;
 }
 
 PyMethodDef methods[] = {
@@ -308,7 +320,7 @@ PyMethodDef methods[] = {
     method<empty_like>("empty_like"),
     method<new_full_array>("new_full"),
     method<&NDArray::alias>("alias"),
-    method<&NDArray::as_strided>("as_strided"),
+    method<&as_strided>("as_strided"),
     method<&NDArray::reinterpret>("reinterpret"),
     method<fix_memory>("fix_memory"),
     method<grow_memory>("grow_memory"),

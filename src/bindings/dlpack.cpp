@@ -7,6 +7,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/program/recording.h"
 
 namespace tt::py {
 
@@ -157,6 +158,7 @@ NDArray import(PyObject* capsule) {
 
 pb::object to_dlpack(pb::handle object, bool versioned, bool copied) {
   const NDArray& array = array_arg(object);
+  refuse_recording("shows its memory to another library");
   if (!array.device().on_host && !is_cuda(array.device()))
     throw pb::buffer_error(format("Cannot pack tensors on ", array.device().name));
   array.storage()->resizable = false;  // the capsule has its address

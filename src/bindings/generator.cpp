@@ -72,11 +72,24 @@ void add_generator(pb::module_& module) {
       .def(pb::init(
                [](pb::handle device) { return std::make_unique<Generator>(device_arg(device)); }),
            pb::arg("device") = "cpu")
-      .def("manual_seed", &Generator::manual_seed)
-      .def("seed", &Generator::seed)
+      .def("manual_seed",
+           [](Generator& g, uint64_t seed) {
+             refuse_recording("seeds a generator");
+             g.manual_seed(seed);
+           })
+      .def("seed",
+           [](Generator& g) {
+             refuse_recording("seeds a generator");
+             return g.seed();
+           })
       .def("initial_seed", &Generator::initial_seed)
-      .def("get_state", [](const Generator& g) { return pb::bytes(g.get_state()); })
+      .def("get_state",
+           [](const Generator& g) {
+             refuse_recording("reads a generator's state");
+             return pb::bytes(g.get_state());
+           })
       .def("set_state", [](Generator& g, const pb::bytes& state) {
+        refuse_recording("sets a generator's state");
         const std::string_view bytes = state;
         g.set_state(bytes.data(), bytes.size());
       });

@@ -7,6 +7,7 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/memory/allocator.h"
+#include "core/program/recording.h"
 
 namespace tt::py {
 
@@ -84,12 +85,14 @@ pb::object from_numpy(pb::handle object) {
   Ref<Storage> storage(
       new Storage(data, shape.size() && checked_numel(shape, "from_numpy") == 0 ? 0 : last + size,
                   release, owner));
+  if (Recording* const r = recording()) r->fill(storage->data, storage->bytes);
   return wrap(NDArray(std::move(storage), shape, strides, 0, *dtype));
 }
 
 // Shares the NDArray's memory and keeps it alive.
 pb::array to_numpy(pb::handle object) {
   const NDArray& array = array_arg(object);
+  refuse_recording("shows its memory to NumPy");
   if (!array.device().on_host)
     throw TypeError(
         "can't convert ", array.device().name,
@@ -107,6 +110,7 @@ pb::array to_numpy(pb::handle object) {
 // The bytes of a storage on the host.
 pb::memoryview storage_bytes(pb::handle object) {
   const NDArray& array = array_arg(object);
+  refuse_recording("shows its memory");
   if (!array.device().on_host)
     throw TypeError("the memory of a tensor on ", array.device().name, " is not on the host");
   return pb::memoryview::from_memory(static_cast<const void*>(array.storage()->data),
@@ -122,6 +126,7 @@ pb::object from_bytes(const pb::buffer& buffer, pb::handle dtype_handle) {
     throw ValueError("[from_bytes] ", bytes, " bytes are no whole number of ", dtype, " elements");
   NDArray array = NDArray::empty({bytes / size}, dtype, cpu_device());
   if (bytes > 0) std::memcpy(array.data(), info.ptr, bytes);
+  if (Recording* const r = recording()) r->fill(array.data(), bytes);
   return wrap(std::move(array));
 }
 

@@ -146,6 +146,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_storage_listener(module);
   py::add_nn(module.ptr());
   py::add_optim(module);
+  py::add_program(module);
   py::add_records(module);
   module.attr("OutOfMemoryError") = pybind11::handle(py::out_of_memory_error());
   module.attr("inference_stamp") = kInferenceStamp;

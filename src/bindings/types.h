@@ -28,6 +28,7 @@ void add_memory(pybind11::module_& module);
 void add_launches(pybind11::module_& module);
 void add_storage_listener(pybind11::module_& module);
 void add_optim(pybind11::module_& module);
+void add_program(pybind11::module_& module);
 void add_records(pybind11::module_& module);
 
 }  // namespace tt::py

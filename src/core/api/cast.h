@@ -1,6 +1,7 @@
 // Copies between layouts, dtypes and devices.
 #pragma once
 #include "core/iter.h"
+#include "core/program/recording.h"
 
 namespace tt {
 
@@ -33,7 +34,9 @@ template <class T>
 class HostElements {
  public:
   explicit HostElements(NDArray x)
-      : there_(x.device().on_host && x.is_contiguous() ? std::move(x) : on_host(contiguous(x))) {}
+      : there_(x.device().on_host && x.is_contiguous() ? std::move(x) : on_host(contiguous(x))) {
+    refuse_recording("reads elements");
+  }
   int64_t size() const { return there_.numel(); }
   T operator[](int64_t i) const { return read<T>(there_.data() + i * int64_t{sizeof(T)}); }
 

@@ -11,6 +11,7 @@
 #include "core/devices/device.h"
 #include "core/devices/launch_listener.h"
 #include "core/ndarray.h"
+#include "core/program/recording.h"
 
 namespace tt {
 
@@ -35,6 +36,8 @@ class Launch {
   template <class Result, class... Args>
   Result operator()(Result (*kernel)(Args...), Same<Args>... args) const {
     const Told told(device_, reinterpret_cast<void (*)()>(kernel), walked(args)...);
+    if (Recording* const r = recording())
+      return r->launch<Result, Args...>(kernel, std::forward<Args>(args)...);
     return kernel(std::forward<Args>(args)...);
   }
 

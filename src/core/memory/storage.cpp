@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/memory/storage_listener.h"
+#include "core/program/recording.h"
 
 namespace tt {
 
@@ -61,6 +62,7 @@ size_t Storage::reach() const {
 }
 
 void Storage::grow(size_t to_bytes) {
+  refuse_recording("resizes a storage");
   if (to_bytes <= bytes) return;
   if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
   if (to_bytes < reach()) {
@@ -78,6 +80,7 @@ void Storage::grow(size_t to_bytes) {
 }
 
 void Storage::resize(size_t to_bytes) {
+  refuse_recording("resizes a storage");
   if (to_bytes >= bytes) return grow(to_bytes);
   if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
   if (!device.on_host)
@@ -96,6 +99,7 @@ void Storage::resize(size_t to_bytes) {
 }
 
 void Storage::share() {
+  refuse_recording("shares a storage");
   if (shared || !device.on_host) return;
   const size_t length = std::max<size_t>(reach(), 1);
   int opened = memfd_create("tiny_torch_shared", MFD_CLOEXEC);

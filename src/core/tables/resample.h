@@ -23,6 +23,7 @@ struct LinearAxis {
 // y = x with a linear map of each dim, one after another.
 struct ResampleArgs {
   int64_t batch, channels;
+  int64_t item;  // bytes of an element
   LinearAxis axis[3];
   const void* x;
   void* y;

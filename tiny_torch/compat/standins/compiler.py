@@ -1,4 +1,4 @@
-"""`torch.compile` and `torch.compiler` without a compiler: everything runs as it is written.
+"""`torch.compile` and `torch.compiler`: functions and modules as programs (tiny_torch/program).
 
 https://pytorch.org/docs/stable/torch.compiler_api.html
 """
@@ -6,11 +6,14 @@ https://pytorch.org/docs/stable/torch.compiler_api.html
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.compat.refused import refusing, say_once
+from tiny_torch import _core
+from tiny_torch.compat.refused import refusing
 from tiny_torch.nn import Module
+from tiny_torch.program import Compiled, compiled
 
 BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")  # what PyTorch lists
 HIDDEN = ("aot_eager", "eager", "onnxrt", "tensorrt")  # and takes without listing them
@@ -30,9 +33,10 @@ class OptimizedModule(Module):
 
     _orig_mod: Module
 
-    def __init__(self, mod: Module) -> None:
+    def __init__(self, mod: Module, call: Callable[..., Any] | None = None) -> None:
         super().__init__()
         self._modules["_orig_mod"] = mod
+        self.__dict__["_call"] = call or mod
 
     @property
     def training(self) -> bool:
@@ -44,7 +48,7 @@ class OptimizedModule(Module):
             self._orig_mod.training = mode
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._orig_mod(*args, **kwargs)
+        return self.__dict__["_call"](*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":
@@ -104,20 +108,24 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """The module or function itself, run as it is: there is no compiler, and one warning says so.
+    """The module or function, of which recorded programs run where they fit: the same bits.
 
-    A module comes as PyTorch's `OptimizedModule`, with the original as `_orig_mod` and its keys in
-    the state_dict. The other arguments are about code that is not generated; a wrong `backend`,
-    `mode` or `options` raises as in PyTorch. Without `model`, a decorator. Raises
-    NotImplementedError for a `backend` that is a function.
+    The first call with arguments of a kind runs and records it, as does the first backward; later
+    ones run without Python (`tiny_torch.program.Compiled`). What a program cannot repeat runs as it
+    is written, or raises RuntimeError with `fullgraph`. A module comes as PyTorch's
+    `OptimizedModule`, with the original as `_orig_mod` and its keys in the state_dict. `backend`
+    "eager" runs everything as it is written; the others, `mode` and `options` are about code that
+    is not generated here; a wrong one raises as in PyTorch. With `dynamic` None or False each shape
+    has a recording of its own. Without `model`, a decorator. Raises NotImplementedError for a
+    `backend` that is a function.
     https://pytorch.org/docs/stable/generated/torch.compile.html
 
-    >>> import warnings, tiny_torch as torch
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     square = torch.compile(lambda x: x * x)
-    >>> square(torch.tensor(3.0))
-    tensor(9.)
+    >>> import tiny_torch as torch
+    >>> @torch.compile
+    ... def square(x):
+    ...     return x * x
+    >>> square(torch.tensor(3.0)), square(torch.tensor(4.0))
+    (tensor(9.), tensor(16.))
     """
     check_arguments("compile", backend, mode, options)
     if model is None:
@@ -130,19 +138,38 @@ def compile(
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
-    say_once("torch.compile", "runs the program as it is: tiny_torch has no compiler")
-    if isinstance(model, OptimizedModule) or not isinstance(model, Module):
+    if isinstance(model, OptimizedModule):
         return model
-    return OptimizedModule(model)
+    program = model if backend == "eager" else Compiled(model, fullgraph=fullgraph)
+    if isinstance(model, Module):
+        return OptimizedModule(model, program)
+    if isinstance(model, types.MethodType):  # copies of its object get programs of their own
+        return program
+
+    @functools.wraps(model, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return program(*args, **kwargs)
+
+    run._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
+    return run
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself, or a decorator that answers it: nothing is compiled anywhere."""
+    """A function that no program contains: what calls it runs as it is written. Or a decorator.
+
+    AssertionError for what cannot be called.
+    """
     if fn is None:
-        return lambda function: function
+        return functools.partial(disable, recursive=recursive, reason=reason)
     if not callable(fn):
         raise AssertionError("fn must be callable")
-    return fn
+
+    @functools.wraps(fn, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        _core.refuse_recording("calls what compiler.disable marks")
+        return fn(*args, **kwargs)
+
+    return run
 
 
 def identity_decorator(name: str) -> Callable[[Any], Any]:
@@ -169,9 +196,11 @@ def substitute_in_graph(
 
 
 class set_stance:
-    """As a call, context manager or decorator: PyTorch's stances, which are all "force_eager" here.
+    """What compiled functions do from now on, within a `with`, or in a decorated function.
 
-    Raises RuntimeError for a stance that PyTorch does not know.
+    "force_eager" runs them as they are written; "eager_on_recompile" does so where no recording
+    fits, and "fail_on_recompile" raises RuntimeError there; the others record. RuntimeError for a
+    stance that PyTorch does not know. https://pytorch.org/docs/stable/torch.compiler_api.html
     """
 
     def __init__(
@@ -185,25 +214,34 @@ class set_stance:
             raise RuntimeError(f"invalid torch.compile stance '{stance}'")
         if force_backend is not None:
             check_arguments("set_stance", force_backend, None, None)
+        self.stance, self.before = stance, compiled.stance.name
+        compiled.stance.name = stance
 
     def __enter__(self) -> None:
-        return None
+        compiled.stance.name = self.stance
 
     def __exit__(self, *exception: Any) -> None:
-        return None
+        compiled.stance.name = self.before
 
-    def __call__(self, function: Any) -> Any:
-        return function
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        compiled.stance.name = self.before
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(self.stance):
+                return function(*args, **kwargs)
+
+        return run
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
-    return False
+    """Whether a compiled function runs to be recorded."""
+    return _core.is_recording()
 
 
 def is_dynamo_compiling() -> bool:
-    """False: nothing is compiled."""
-    return False
+    """Whether a compiled function runs to be recorded."""
+    return _core.is_recording()
 
 
 def is_exporting() -> bool:
@@ -212,7 +250,8 @@ def is_exporting() -> bool:
 
 
 def reset() -> None:
-    """Forgets what was compiled, which is nothing."""
+    """Forgets all recordings."""
+    compiled.reset()
 
 
 def cudagraph_mark_step_begin() -> None:
@@ -224,7 +263,7 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     return sorted(BACKENDS if exclude_tags else (*BACKENDS, *HIDDEN))
 
 
-WHY = "it has no compiler, and torch.compile runs the program as it is"
+WHY = "torch.compile keeps recordings in memory, and generates no code"
 wrap_numpy = refusing("torch.compiler.wrap_numpy", WHY)
 save_cache_artifacts = refusing("torch.compiler.save_cache_artifacts", WHY)
 load_cache_artifacts = refusing("torch.compiler.load_cache_artifacts", WHY)

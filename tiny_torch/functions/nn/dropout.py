@@ -181,13 +181,18 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
         return input.new_zeros(())
     if not input.is_floating_point():
         raise cannot_cast(_core.float32, input.dtype)
-    kept = _core.full((), 1, input.dtype).div(1 - p).item() if scaled else 1.0
+    kept = quotient(p, input.dtype) if scaled else 1.0
     array = input.array
     if by_channel:
         array = input.new_empty((*input.shape[:2], *(1,) * (input.ndim - 2))).array
     else:
         array = array.empty_like()
     return draw(wrap(array), _core.bernoulli_, None, 1 - p, kept)
+
+
+def quotient(p: float, dtype: _core.dtype) -> float:
+    """1 / (1 - p), as an element of the dtype holds it."""
+    return _core.unrecorded(lambda: _core.full((), 1, dtype).div(1 - p).item())
 
 
 def dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:

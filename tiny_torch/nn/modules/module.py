@@ -445,8 +445,11 @@ class Module(Parts):
     # ---- text -------------------------------------------------------------------------------
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Takes what `torch.compile` takes, and leaves the module as it is, as that does."""
-        torch.compile(self, *args, **kwargs)
+        """Makes a program of `forward`, in place; takes what `torch.compile` takes.
+
+        https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.compile
+        """
+        self.__dict__["forward"] = torch.compile(self.forward, *args, **kwargs)
 
     def _get_name(self) -> str:
         return type(self).__name__

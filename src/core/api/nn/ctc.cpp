@@ -16,6 +16,7 @@ namespace {
 NDArray sent(const std::vector<int64_t>& numbers, const NDArray& x) {
   const NDArray out = x.new_empty({static_cast<int64_t>(numbers.size())}, DType::Int64);
   x.device().from_host(out.data(), numbers.data(), numbers.size() * sizeof(int64_t));
+  if (Recording* const r = recording()) r->fill(out.data(), numbers.size() * sizeof(int64_t));
   return out;
 }
 

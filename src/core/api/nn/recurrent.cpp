@@ -149,7 +149,7 @@ NDArray step_before(const Layer& l, const NDArray& first, const NDArray& steps) 
   const auto copy = [&](int64_t to, const NDArray& source, int64_t from, int64_t rows) {
     if (rows == 0) return;
     const size_t bytes = rows * l.hidden * itemsize(l.dtype);
-    l.device->copy(row_of(&before, to), row_of(&source, from), bytes);
+    Launch (*l.device)(l.device->copy, row_of(&before, to), row_of(&source, from), bytes);
   };
   int64_t to = 0, from = 0, rows = 0;  // what has been found, and is to be copied
   for (int64_t t = 0; t < l.steps(); ++t) {

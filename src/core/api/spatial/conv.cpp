@@ -147,10 +147,11 @@ bool compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
                  ConvResult result, int kind) {
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
   const ConvTable& table = *backend_of(out).conv;
-  bool again = !can_be_copied(g);
+  bool again = !can_be_copied(g), asked = false;
   if (kind == kTiles) {
     const ConvLines lines = find_lines(g, result);
     if (!again && has_unseen(lines)) fill_result(out, bias);
+    refuse_recording("multiplies by tiles, which may refuse values");
     with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
       again = again || !launch(out)(table.tiles.sum, parts);
     });
@@ -163,18 +164,24 @@ bool compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
     if (has_unseen(lines)) fill_result(out, bias);
     with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
       launch(out)(kernel, parts);
-      again = !depthwise &&
-              !launch(out)(backend_of(out).conv->is_finite[kind == kPairs ? 0 : kind], parts);
+      asked = !depthwise;
+      again =
+          asked && !launch(out)(backend_of(out).conv->is_finite[kind == kPairs ? 0 : kind], parts);
     });
   }
-  if (!again) return true;
-  const ConvLines lines = find_exact_lines(g, result);
-  if (has_unseen(lines)) fill_result(out, bias);
-  for (const ConvLine& d : lines[0])
-    for (const ConvLine& h : lines[1])
-      for (const ConvLine& w : lines[2])
-        with_parts(sum, g, {{{d}, {h}, {w}}}, result,
-                   [&](const ConvSum& parts) { launch(out)(kernel, parts); });
+  const auto exact = [&] {
+    const ConvLines lines = find_exact_lines(g, result);
+    if (has_unseen(lines)) fill_result(out, bias);
+    for (const ConvLine& d : lines[0])
+      for (const ConvLine& h : lines[1])
+        for (const ConvLine& w : lines[2])
+          with_parts(sum, g, {{{d}, {h}, {w}}}, result,
+                     [&](const ConvSum& parts) { launch(out)(kernel, parts); });
+  };
+  if (again)
+    exact();
+  else if (Recording* const r = asked ? recording() : nullptr)
+    r->otherwise(exact);
   return true;
 }
 
@@ -287,7 +294,10 @@ bool fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
   if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result, kind);
   const ConvTable& table = *backend_of(out).conv;
-  if (kind == kTiles) return launch(out)(table.tiles.weight, g);
+  if (kind == kTiles) {
+    refuse_recording("multiplies by tiles, which may refuse values");
+    return launch(out)(table.tiles.weight, g);
+  }
   if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
     return launch(out)(kind == kPairs ? table.pairs.weight : table.weight[kind], g), true;
   const ConvLines lines = {{{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}}};

@@ -143,6 +143,7 @@ const T* numbers_of(const std::vector<double>& numbers, std::vector<T>& memory) 
 template <class T>
 void run(const NDArray& x, ResampleArgs& args, const std::vector<AxisMap>& axes) {
   std::vector<T> weights[3], divisors[3];
+  args.item = sizeof(T);
   for (int d = 0; d < 3; ++d) {
     const AxisMap& map = axes[d];
     LinearAxis& axis = args.axis[d];

@@ -1,0 +1,116 @@
+// Programs: Recording(arrays, report) notes this thread's launches between start() and stop(), and
+// Program(recording, results) runs them again over other arrays.
+#include "core/program/program.h"
+
+#include <pybind11/stl.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+namespace pb = pybind11;
+
+std::vector<NDArray> arrays_of(const pb::sequence& objects) {
+  std::vector<NDArray> arrays;
+  for (const pb::handle object : objects) arrays.push_back(array_arg(object));
+  return arrays;
+}
+
+std::unique_ptr<Recording> make_recording(const pb::object& report) {
+  return std::make_unique<Recording>([report](const char* why) {
+    const pb::gil_scoped_acquire acquired;
+    report(why);
+  });
+}
+
+std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& externals,
+                                      const pb::sequence& results, const Program* before) {
+  return std::make_unique<Program>(recording, arrays_of(externals), arrays_of(results), before);
+}
+
+// (results, what is kept or None), or None.
+pb::object run(Program& program, const pb::sequence& externals) {
+  const std::vector<NDArray> arrays = arrays_of(externals);
+  std::optional<Program::Run> done;
+  {
+    const pb::gil_scoped_release released;
+    done = program.run(arrays);
+  }
+  if (!done) return pb::none();
+  pb::list results;
+  for (NDArray& x : done->outputs) results.append(wrap(std::move(x)));
+  return pb::make_tuple(results, done->kept ? wrap(std::move(*done->kept)) : pb::none());
+}
+
+// What a dict or a class has under the name, or a closure's cell holds; null for nothing. Borrowed.
+PyObject* look_up(PyObject* owner, PyObject* name) {
+  if (PyCell_Check(owner)) return PyCell_GET(owner);
+  if (!PyType_Check(owner)) {
+    PyObject* const found = PyDict_GetItemWithError(owner, name);
+    if (PyErr_Occurred()) throw pb::error_already_set();
+    return found;
+  }
+  const Owned found(PyObject_GetAttr(owner, name));  // the class has it, too
+  if (!found) PyErr_Clear();
+  return found.get();
+}
+
+// Whether what a program rests on is as it was: of every four of `guards`, the first has the third
+// under the name that is the second. A container also equals its copy, the
+// fourth, or None. NotImplemented as the third: there is nothing of this name.
+bool guards_hold(const pb::tuple& guards) {
+  PyObject* const all = guards.ptr();
+  const Py_ssize_t count = PyTuple_GET_SIZE(all);
+  for (Py_ssize_t i = 0; i + 3 < count; i += 4) {
+    PyObject *owner = PyTuple_GET_ITEM(all, i), *name = PyTuple_GET_ITEM(all, i + 1),
+             *value = PyTuple_GET_ITEM(all, i + 2), *copy = PyTuple_GET_ITEM(all, i + 3);
+    PyObject* const now = look_up(owner, name);
+    if (!now) {
+      if (value != Py_NotImplemented) return false;
+      continue;
+    }
+    int same = now == value;
+    if (!same && Py_TYPE(now) == Py_TYPE(value) &&
+        (PyLong_Check(now) || PyFloat_Check(now) || PyUnicode_Check(now) || PyTuple_Check(now)))
+      same = PyObject_RichCompareBool(now, value, Py_EQ);
+    if (same == 1 && copy != Py_None) same = PyObject_RichCompareBool(now, copy, Py_EQ);
+    if (same < 0) PyErr_Clear();  // what cannot be compared is another
+    if (same != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void add_program(pb::module_& module) {
+  pb::class_<Recording>(module, "Recording")
+      .def(pb::init(&make_recording))
+      .def("start", &Recording::start)
+      .def("stop", &Recording::stop)
+      .def("made", [](const Recording& r,
+                      pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
+      .def_readonly("refused", &Recording::refused);
+  pb::class_<Program>(module, "Program")
+      .def(pb::init(&make_program))
+      .def("run", &run)
+      .def("keep_for", &Program::keep_for)
+      .def("writes", &Program::writes)
+      .def("uses", &Program::uses)
+      .def_property_readonly("externals", &Program::externals)
+      .def_property_readonly("launches", &Program::launches)
+      .def_property_readonly("temporary_bytes", &Program::temporary_bytes)
+      .def_property_readonly("kept_bytes", &Program::kept_bytes)
+      .def_property_readonly("born_bytes", &Program::born_bytes);
+  module.def("guards_hold", guards_hold);
+  module.def("refuse_recording", [](const char* why) { refuse_recording(why); });
+  module.def("unrecorded", [](const pb::object& call) {
+    const Unrecorded unrecorded;
+    return call();
+  });
+  module.def("is_recording", [] { return recording() != nullptr; });
+}
+
+}  // namespace tt::py

@@ -1,0 +1,243 @@
+#include "core/program/program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "core/error.h"
+#include "core/memory/extent.h"
+
+namespace tt {
+
+namespace {
+
+constexpr int64_t kAlign = 64;
+
+int64_t aligned(int64_t bytes) { return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign; }
+
+// What a run may have to undo: the elements of the arrays that it writes, and the generator's
+// place.
+class Undo {
+ public:
+  Undo(const std::vector<NDArray>& externals, const std::vector<bool>& written, bool draws) {
+    for (size_t i = 0; i < externals.size(); ++i)
+      if (written[i]) {
+        const auto [first, last] = extent(externals[i]);
+        arrays_.emplace_back(externals[i].data(), std::vector<char>(first, last));
+      }
+    if (draws) state_ = default_generator(cpu_device()).get_state();
+  }
+  void apply() const {
+    for (const auto& [data, bytes] : arrays_) std::memcpy(data, bytes.data(), bytes.size());
+    if (!state_.empty()) default_generator(cpu_device()).set_state(state_.data(), state_.size());
+  }
+
+ private:
+  std::vector<std::pair<char*, std::vector<char>>> arrays_;
+  std::string state_;
+};
+
+}  // namespace
+
+Program::Program(Recording& recording, const std::vector<NDArray>& externals,
+                 const std::vector<NDArray>& outputs, const Program* before) {
+  add_externals(recording, externals);
+  if (before) {
+    const int number = static_cast<int>(externals.size());
+    for (size_t i = 0; i < before->buffers_.size(); ++i) {
+      const Buffer& buffer = before->buffers_[i];
+      const Place& place = before->places_[i];
+      if (place.region == kKept && buffer.first >= 0)
+        recording.add_external(buffer.data, buffer.bytes, number, -place.offset);
+    }
+    written_.push_back(false);
+  }
+  if (!recording.resolve()) throw RuntimeError("reads memory that it was not given");
+  for (const NDArray& x : outputs) {
+    const char* const data = x.storage()->data;
+    int buffer = recording.find(data);
+    if (buffer < 0) buffer = recording.find_external(data);
+    if (buffer < 0) throw RuntimeError("answers with memory that it was not given");
+    outputs_.push_back(
+        {buffer, x.data() - recording.buffers[buffer].data, x.shape(), x.strides(), x.dtype()});
+  }
+  buffers_ = std::move(recording.buffers);
+  steps_ = std::move(recording.steps);
+  slots_ = std::move(recording.slots);
+  draws_ = recording.draws;
+  for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
+  for (const Buffer& buffer : buffers_)
+    wanted_.push_back(buffer.external == Buffer::kBorn && buffer.alive && buffer.first >= 0);
+  plan();
+}
+
+void Program::add_externals(Recording& recording, const std::vector<NDArray>& externals) {
+  for (size_t i = 0; i < externals.size(); ++i) {
+    const NDArray& x = externals[i];
+    const Storage& storage = *x.storage();
+    written_.push_back(x.stamp() > recording.stamp);
+    const auto same = [&](const NDArray& other) { return other.storage() == x.storage(); };
+    const auto first = std::find_if(externals.begin(), externals.begin() + i, same);
+    if (first == externals.begin() + i) {
+      recording.add_external(storage.data, storage.bytes, static_cast<int>(i),
+                             x.data() - storage.data);
+    } else {
+      aliases_.emplace_back(static_cast<int>(i), static_cast<int>(first - externals.begin()));
+      deltas_.push_back(x.data() - first->data());
+    }
+  }
+}
+
+int64_t Program::born_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_)
+    if (buffer.external == Buffer::kBorn && buffer.first >= 0) bytes += aligned(buffer.bytes);
+  return bytes;
+}
+
+// Gives every buffer a place, and every region its pointers. Large buffers go first, each to the
+// lowest address where no other is in use at the same time.
+void Program::plan() {
+  used_.assign(written_.size(), false);
+  sizes_.assign(kFirstExternal + written_.size(), 0);
+  places_.assign(buffers_.size(), {kTemporary, -1});
+  for (const Output& output : outputs_) {
+    const Buffer& buffer = buffers_[output.buffer];
+    Place& place = places_[output.buffer];
+    if (buffer.external != Buffer::kBorn || place.offset >= 0) continue;
+    place = {static_cast<int>(sizes_.size()), 0};
+    sizes_.push_back(buffer.bytes);
+  }
+  std::vector<int> temporary;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    if (buffer.external != Buffer::kBorn) {
+      places_[i] = {kFirstExternal + buffer.external, -buffer.at};
+      used_[buffer.external] = used_[buffer.external] || buffer.first >= 0;
+    } else if (places_[i].offset >= 0 || buffer.first < 0) {
+      continue;
+    } else if (wanted_[i]) {
+      places_[i] = {kKept, sizes_[kKept]};
+      sizes_[kKept] += aligned(buffer.bytes);
+    } else {
+      temporary.push_back(static_cast<int>(i));
+    }
+  }
+  std::stable_sort(temporary.begin(), temporary.end(),
+                   [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
+  std::vector<int> placed;  // by address
+  for (int i : temporary) {
+    const Buffer& buffer = buffers_[i];
+    int64_t offset = 0;
+    for (int other : placed) {
+      const Buffer& there = buffers_[other];
+      if (there.last < buffer.first || buffer.last < there.first) continue;
+      if (offset + aligned(buffer.bytes) <= places_[other].offset) break;
+      offset = std::max(offset, places_[other].offset + aligned(there.bytes));
+    }
+    places_[i].offset = offset;
+    sizes_[kTemporary] = std::max(sizes_[kTemporary], offset + aligned(buffer.bytes));
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i,
+                         [&](int a, int b) { return places_[a].offset < places_[b].offset; }),
+        i);
+  }
+  for (const auto& [alias, of] : aliases_) used_[alias] = used_[of];
+  pointers_.assign(sizes_.size(), {});
+  bases_.assign(sizes_.size(), nullptr);
+  for (const Slot& slot : slots_) {
+    const Place& place = places_[slot.buffer];
+    pointers_[place.region].emplace_back(slot.where, place.offset + slot.offset);
+  }
+}
+
+void Program::keep_for(Program& next) {
+  const int number = static_cast<int>(next.written_.size()) - 1;
+  std::vector<std::pair<Buffer*, size_t>> parts;
+  wanted_.assign(buffers_.size(), false);
+  for (size_t part = 0; part < next.buffers_.size(); ++part) {
+    Buffer& there = next.buffers_[part];
+    if (there.external != number) continue;
+    const auto is_part = [&](const Output& output) { return output.buffer == int(part); };
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      if (places_[i].region != kKept || buffers_[i].first < 0 || places_[i].offset != -there.at)
+        continue;
+      wanted_[i] =
+          there.first >= 0 || std::any_of(next.outputs_.begin(), next.outputs_.end(), is_part);
+      if (wanted_[i]) parts.emplace_back(&there, i);
+      break;
+    }
+  }
+  plan();
+  for (const auto& [part, i] : parts) part->at = -places_[i].offset;
+  next.plan();
+}
+
+bool Program::run_steps() const {
+  const size_t count = steps_.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Step& step = *steps_[i];
+    if (!step.run()) {
+      if (!step.alternative) return false;
+      for (int k = 1; k <= step.alternative; ++k)
+        if (!steps_[i + k]->run()) return false;
+    }
+    i += step.alternative;
+  }
+  return true;
+}
+
+// Whether arrays share memory otherwise than when the program was recorded.
+bool Program::has_other_overlaps(const std::vector<NDArray>& externals) const {
+  for (size_t k = 0; k < aliases_.size(); ++k) {
+    if (!used_[aliases_[k].second]) continue;
+    const NDArray &alias = externals[aliases_[k].first], &of = externals[aliases_[k].second];
+    if (!(alias.storage() == of.storage()) || alias.data() - of.data() != deltas_[k]) return true;
+  }
+  for (size_t i = 0; i < externals.size(); ++i)
+    for (size_t k = 0; written_[i] && k < externals.size(); ++k)
+      if (k != i && used_[k] && externals[i].storage() == externals[k].storage()) return true;
+  return false;
+}
+
+std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) {
+  if (externals.size() != written_.size())
+    throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
+  if (has_other_overlaps(externals)) return std::nullopt;
+  const std::lock_guard<ForkSafeLock> guard(lock_);
+  std::vector<Ref<Storage>> made(sizes_.size());
+  for (size_t region = 0; region < sizes_.size(); ++region) {
+    if (!is_external(region) && is_used(region))
+      made[region] = Ref<Storage>(new Storage(sizes_[region], cpu_device()));
+    char* const base = is_external(region) ? externals[region - kFirstExternal].data()
+                       : made[region]      ? made[region]->data
+                                           : nullptr;
+    if (base == bases_[region]) continue;
+    bases_[region] = base;
+    for (const auto& [where, offset] : pointers_[region]) *where = base + offset;
+  }
+  std::optional<Undo> undo;
+  if (may_differ_) undo.emplace(externals, written_, draws_);
+  if (!run_steps()) {
+    if (undo) undo->apply();
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < externals.size(); ++i)
+    if (written_[i]) externals[i].mark_written();
+
+  Run result;
+  for (const Output& output : outputs_) {
+    const Buffer& buffer = buffers_[output.buffer];
+    const bool born = buffer.external == Buffer::kBorn;
+    const Place& place = places_[output.buffer];
+    const Ref<Storage>& storage = born ? made[place.region] : externals[buffer.external].storage();
+    const int64_t from =
+        born ? place.offset : externals[buffer.external].data() - storage->data - buffer.at;
+    result.outputs.emplace_back(storage, output.shape, output.strides,
+                                (from + output.offset) / itemsize(output.dtype), output.dtype);
+  }
+  if (made[kKept]) result.kept.emplace(made[kKept], Dims{sizes_[kKept]}, Dims{1}, 0, DType::UInt8);
+  return result;
+}
+
+}  // namespace tt

@@ -1,0 +1,84 @@
+// Program: recorded launches that run again without Python, over other memory.
+//
+// What a run needs lies in regions: the memory of its external arrays; one for buffers that die
+// within the run, which share its bytes by their lifetimes; one for what another program, the
+// gradients', is to find; and one for each storage among the results.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/devices/generator.h"
+#include "core/program/recording.h"
+
+namespace tt {
+
+class Program {
+ public:
+  struct Run {
+    std::vector<NDArray> outputs;
+    std::optional<NDArray> kept;  // bytes
+  };
+
+  // Of a recording that has stopped and has not refused. `externals` were there before; the one
+  // behind them is what `before` keeps, where this was recorded after that. RuntimeError where a
+  // kernel used other memory, or an output lies in such.
+  Program(Recording& recording, const std::vector<NDArray>& externals,
+          const std::vector<NDArray>& outputs, const Program* before);
+
+  // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
+  // if a kernel answered otherwise than when it was recorded: then nothing has been changed.
+  std::optional<Run> run(const std::vector<NDArray>& externals);
+
+  // From now on keeps only what `next`, recorded after it, uses.
+  void keep_for(Program& next);
+
+  bool writes(int external) const { return written_[external]; }
+  bool uses(int external) const { return used_[external]; }
+  int64_t externals() const { return static_cast<int64_t>(written_.size()); }
+  int64_t launches() const { return static_cast<int64_t>(steps_.size()); }
+  int64_t temporary_bytes() const { return sizes_[kTemporary]; }
+  int64_t kept_bytes() const { return sizes_[kKept]; }
+  int64_t born_bytes() const;  // of all buffers, each for itself
+
+ private:
+  static constexpr int kTemporary = 0, kKept = 1, kFirstExternal = 2;
+  struct Place {
+    int region;
+    int64_t offset;
+  };
+  struct Output {
+    int buffer;
+    int64_t offset;  // bytes from the buffer's first
+    Dims shape, strides;
+    DType dtype;
+  };
+
+  void add_externals(Recording& recording, const std::vector<NDArray>& externals);
+  void plan();
+  bool run_steps() const;
+  bool has_other_overlaps(const std::vector<NDArray>& externals) const;
+  bool is_external(size_t region) const {
+    return region >= size_t{kFirstExternal} && region < kFirstExternal + written_.size();
+  }
+  bool is_used(size_t region) const {  // of those that a run allocates
+    return !pointers_[region].empty() || region >= kFirstExternal + written_.size();
+  }
+
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<Slot> slots_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::pair<int, int>> aliases_;
+  std::vector<int64_t> deltas_;  // of aliases, bytes
+  std::vector<Output> outputs_;
+  std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
+  bool draws_, may_differ_ = false;
+
+  std::vector<Place> places_;   // of buffers
+  std::vector<int64_t> sizes_;  // of regions that a run allocates
+  std::vector<std::vector<std::pair<char**, int64_t>>> pointers_;  // of each region
+  std::vector<char*> bases_;  // where they pointed in the last run
+  ForkSafeLock lock_;
+};
+
+}  // namespace tt

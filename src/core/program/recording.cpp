@@ -1,0 +1,140 @@
+#include "core/program/recording.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/memory/storage_listener.h"
+
+namespace tt {
+
+std::atomic<int> recordings{0};
+
+namespace {
+
+thread_local Recording* current_recording = nullptr;
+
+const StorageListener kListener{
+    [](const Storage& storage, size_t bytes) {
+      if (Recording* const r = recording())
+        if (storage.device.has_data) r->made(storage.data, bytes);
+    },
+    [](const Storage& storage) {
+      if (Recording* const r = recording()) r->freed(storage.data);
+    },
+};
+
+// Bytes that the host wrote.
+class FillStep final : public Step {
+ public:
+  FillStep(const char* data, size_t bytes) : to(const_cast<char*>(data)), bytes_(bytes) {
+    tables.emplace_back(new char[bytes]);
+    std::memcpy(tables[0].get(), data, bytes);
+  }
+  bool run() const override {
+    std::memcpy(to, tables[0].get(), bytes_);
+    return true;
+  }
+  char* to;
+
+ private:
+  size_t bytes_;
+};
+
+}  // namespace
+
+Recording* Recording::current() { return current_recording; }
+
+Unrecorded::Unrecorded() : before_(current_recording) { current_recording = nullptr; }
+Unrecorded::~Unrecorded() { current_recording = before_; }
+
+void Recording::add_external(const char* data, size_t bytes, int external, int64_t at) {
+  outside_[data] = static_cast<int>(buffers.size());
+  buffers.push_back({data, bytes, external, at});
+}
+
+bool Recording::resolve() {
+  for (const auto& [step, pointer] : unknown_) {
+    const int buffer = find_external(*pointer);
+    if (buffer < 0) return false;
+    use(buffer, step, pointer);
+  }
+  unknown_.clear();
+  return true;
+}
+
+void Recording::start() {
+  if (current_recording) throw RuntimeError("a program is recorded on this thread already");
+  const StorageListener* before = nullptr;
+  if (!storage_listener.compare_exchange_strong(before, &kListener) && before != &kListener)
+    throw RuntimeError("no program can be recorded while the memory of storages is");
+  current_recording = this;
+  started_ = true;
+  stamp = next_stamp();
+  recordings.fetch_add(1);
+}
+
+void Recording::stop() {
+  if (!started_) return;
+  started_ = false;
+  current_recording = nullptr;
+  if (recordings.fetch_sub(1) == 1) storage_listener.store(nullptr);
+}
+
+int Recording::find_in(const Places& places, const char* address) const {
+  auto place = places.upper_bound(address);
+  if (place == places.begin()) return -1;
+  const Buffer& buffer = buffers[(--place)->second];
+  return address <= buffer.data + buffer.bytes ? place->second : -1;
+}
+
+void Recording::made(const char* data, size_t bytes) {
+  places_[data] = static_cast<int>(buffers.size());
+  buffers.push_back({data, bytes, Buffer::kBorn});
+}
+
+void Recording::freed(const char* data) {
+  const auto place = places_.find(data);
+  if (place == places_.end()) return;
+  buffers[place->second].alive = false;
+  places_.erase(place);
+}
+
+void Recording::fill(const char* data, size_t bytes) {
+  if (find(data) < 0) made(data, bytes);  // somebody else's memory
+  auto step = std::make_unique<FillStep>(data, bytes);
+  char** const to = &step->to;
+  steps.push_back(std::move(step));
+  elements(to);
+}
+
+void Recording::use(int i, int step, char** pointer) {
+  Buffer& buffer = buffers[i];
+  if (buffer.first < 0) buffer.first = step;
+  buffer.first = std::min(buffer.first, step);
+  buffer.last = std::max(buffer.last, step);
+  slots.push_back({pointer, i, *pointer - buffer.data});
+}
+
+void Recording::elements(char** pointer) {
+  const int buffer = find(*pointer), step = static_cast<int>(steps.size()) - 1;
+  if (buffer < 0)
+    unknown_.emplace_back(step, pointer);
+  else
+    use(buffer, step, pointer);
+}
+
+const void* Recording::copy(const void* values, int64_t bytes) {
+  auto& tables = steps.back()->tables;
+  tables.emplace_back(new char[bytes]);
+  std::memcpy(tables.back().get(), values, bytes);
+  return tables.back().get();
+}
+
+void Recording::refuse(const char* why) {
+  if (refused) return;
+  refused = true;
+  if (report_) report_(why);
+}
+
+}  // namespace tt

@@ -1,0 +1,220 @@
+// Recording: the launches of a thread, noted so that a Program can run them again.
+//
+// Each launch is kept with its arguments by value. Storages that are made meanwhile are buffers;
+// the memory of arrays that are named beforehand is external. A pointer to neither, and whatever a
+// program cannot repeat (a number that Python reads), makes the recording refuse: then there is no
+// program. The device must be the CPU.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/devices/generator.h"
+#include "core/ndarray.h"
+#include "core/program/pointers.h"
+
+namespace tt {
+
+// Something that is done again in each run.
+class Step {
+ public:
+  virtual ~Step() = default;
+  // False if a kernel answered otherwise than when it was recorded.
+  virtual bool run() const = 0;
+  virtual bool may_differ() const { return false; }
+  // Steps of `otherwise` that follow this one: they run where it answers otherwise, and only then.
+  int alternative = 0;
+  std::vector<std::unique_ptr<char[]>> tables;  // copies of the host's values
+};
+
+// A pointer within a step: where it stands, and to which buffer's which byte.
+struct Slot {
+  char** where;
+  int buffer;
+  int64_t offset;
+};
+
+struct Buffer {
+  static constexpr int kBorn = -1;
+  const char* data;
+  size_t bytes;
+  int external;               // or kBorn
+  int64_t at = 0;             // where the external array's first element is, or lies within it
+  int first = -1, last = -1;  // steps that use it
+  bool alive = true;          // at the end of the recording
+};
+
+class Recording final : public PointerVisitor {
+ public:
+  using Report = std::function<void(const char* why)>;
+
+  // `report` hears of the first refusal.
+  explicit Recording(Report report) : report_(std::move(report)) {}
+  ~Recording() { stop(); }
+  Recording(const Recording&) = delete;
+
+  // This thread's, or null.
+  static Recording* current();
+  // RuntimeError where this thread records already, or another listener hears of storages.
+  void start();
+  void stop();
+
+  // What was there before, once the recording has stopped: its memory is that of array number
+  // `external`, whose first element is `at` bytes behind `data`, or before it.
+  void add_external(const char* data, size_t bytes, int external, int64_t at);
+  // Finds the pointers that lie in no storage made meanwhile among those: whether all are found.
+  bool resolve();
+  // The buffer that an address lies in, or -1.
+  int find(const char* address) const { return find_in(places_, address); }
+  int find_external(const char* address) const { return find_in(outside_, address); }
+
+  template <class Result, class... Args>
+  Result launch(Result (*kernel)(Args...), Args... args);
+  // The host has written these bytes of memory that it made: each run does so again.
+  void fill(const char* data, size_t bytes);
+  // Runs body(), whose launches are noted, but not done, as what is done instead where the last
+  // one answers otherwise.
+  template <class Body>
+  void otherwise(const Body& body) {
+    const size_t before = steps.size();
+    dry_ = true;
+    try {
+      body();
+    } catch (...) {
+      dry_ = false;
+      throw;
+    }
+    dry_ = false;
+    steps[before - 1]->alternative = static_cast<int>(steps.size() - before);
+  }
+  void refuse(const char* why) override;
+  void draw() override { draws = true; }
+
+  void made(const char* data, size_t bytes);
+  void freed(const char* data);
+
+  uint64_t stamp = 0;  // of the start
+  std::vector<std::unique_ptr<Step>> steps;
+  std::vector<Slot> slots;
+  std::vector<Buffer> buffers;
+  bool refused = false, draws = false;
+
+ private:
+  template <class Result, class... Args>
+  class LaunchStep;
+
+  void elements(char** pointer) override;
+  const void* copy(const void* values, int64_t bytes) override;
+
+  using Places = std::map<const char*, int>;  // of buffers, by address
+  int find_in(const Places& places, const char* address) const;
+  void use(int buffer, int step, char** pointer);
+
+  Report report_;
+  Places places_, outside_;  // of buffers that are there now, and of external ones
+  std::vector<std::pair<int, char**>> unknown_;  // by step
+  bool started_ = false, dry_ = false;
+};
+
+// Nothing that this thread does meanwhile is recorded.
+class Unrecorded {
+ public:
+  Unrecorded();
+  ~Unrecorded();
+  Unrecorded(const Unrecorded&) = delete;
+
+ private:
+  Recording* const before_;
+};
+
+// How many threads record.
+extern std::atomic<int> recordings;
+inline Recording* recording() {
+  return recordings.load(std::memory_order_relaxed) == 0 ? nullptr : Recording::current();
+}
+// What Python or the host is about to read, and no program can know.
+inline void refuse_recording(const char* why) {
+  if (Recording* const r = recording()) r->refuse(why);
+}
+
+// ---- an argument, as a step keeps it, and as a kernel takes it
+// ------------------------------------
+
+template <class T>
+struct Kept {
+  using Value = std::decay_t<T>;
+  Value value;
+  explicit Kept(const Value& given) : value(given) {}
+  T get() const { return const_cast<Value&>(value); }
+  void visit_pointers(PointerVisitor& v) { visit(v, value); }
+};
+// An array over memory that is a step's to move.
+template <>
+struct Kept<const NDArray&> {
+  Ref<Storage> storage;
+  NDArray value;
+  explicit Kept(const NDArray& x)
+      : storage(new Storage(
+            x.storage()->data, x.storage()->bytes, [](void*) {}, nullptr)),
+        value(storage, x.shape(), x.strides(), x.offset(), x.dtype()) {}
+  const NDArray& get() const { return value; }
+  void visit_pointers(PointerVisitor& v) { v.data(storage->data); }
+};
+template <>
+struct Kept<Generator&> {
+  Generator* generator;
+  explicit Kept(Generator& given) : generator(&given) {}
+  Generator& get() const { return *generator; }
+  void visit_pointers(PointerVisitor& v) {
+    v.draw();
+    if (generator != &default_generator(cpu_device()))
+      v.refuse("draws from a generator of its own");
+  }
+};
+
+template <class Result, class... Args>
+class Recording::LaunchStep final : public Step {
+ public:
+  LaunchStep(Result (*kernel)(Args...), Args... args)
+      : kernel_(kernel), args_(Kept<Args>(args)...) {}
+  void visit_pointers(PointerVisitor& v) {
+    std::apply([&](auto&... each) { (each.visit_pointers(v), ...); }, args_);
+  }
+  bool run() const override {
+    return std::apply(
+        [&](const auto&... each) {
+          if constexpr (std::is_void_v<Result>)
+            return kernel_(each.get()...), true;
+          else
+            return kernel_(each.get()...) == answer;
+        },
+        args_);
+  }
+  bool may_differ() const override { return !std::is_void_v<Result>; }
+  std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
+
+ private:
+  Result (*kernel_)(Args...);
+  std::tuple<Kept<Args>...> args_;
+};
+
+template <class Result, class... Args>
+Result Recording::launch(Result (*kernel)(Args...), Args... args) {
+  auto owned = std::make_unique<LaunchStep<Result, Args...>>(kernel, args...);
+  auto& step = *owned;
+  steps.push_back(std::move(owned));
+  step.visit_pointers(*this);
+  if constexpr (std::is_void_v<Result>) {
+    if (!dry_) kernel(args...);
+  } else {
+    if (!std::is_same_v<Result, bool>) refuse("a shape that depends on values");
+    step.answer = dry_ ? Result{1} : kernel(args...);
+    return step.answer;
+  }
+}
+
+}  // namespace tt

@@ -1,0 +1,8 @@
+"""Programs: functions of tensors as recorded launches, which run again without Python.
+
+What `torch.compile` makes of a function or module is a `Compiled`. Core: src/core/program.
+"""
+
+from tiny_torch.program.compiled import Compiled
+
+__all__ = ["Compiled"]

@@ -1,0 +1,364 @@
+"""A function of tensors as programs: recorded once per kind of arguments, then run again.
+
+A call with arguments of a new kind (shapes, strides, dtypes, numbers, modes) runs the function
+itself, while its launches are recorded; so does the first backward through it. Later calls run the
+recorded launches over the memory of the new arguments, and have the same bits: the same kernels do
+the same work. Where nothing can be recorded (an element is read by Python, a hook, another device),
+the function runs as it is, and `Compiled.refusals` says why.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from operator import is_
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.engine import run_backward
+from tiny_torch.autograd.graph import Node, Op, edge_of
+from tiny_torch.base.modes import INFERENCE, NO_GRAD, modes
+from tiny_torch.base.pytree import tree_flatten, tree_unflatten
+from tiny_torch.base.switches import settings
+from tiny_torch.nn.parameter import Buffer, Parameter
+from tiny_torch.program.guards import PLAIN, Watch
+from tiny_torch.tensor import Tensor, wrap
+
+LIMIT = 8  # recordings of a function; what comes then runs as it is
+TENSORS: set[type] = {Tensor, Parameter, Buffer}
+CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+class Stance(threading.local):
+    """What `torch.compiler.set_stance` has set, for this thread."""
+
+    name = "default"
+
+
+stance = Stance()
+every: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
+def reset() -> None:
+    """All functions forget their recordings."""
+    for function in list(every):
+        function.forget()
+
+
+class Refusal(Exception):
+    """Why a function cannot be a program."""
+
+
+class Compiled:
+    """`function`, of which recordings are run instead where one fits.
+
+    With `fullgraph`, RuntimeError where it cannot be recorded.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
+        self.function = function
+        self.fullgraph = fullgraph
+        self.forget()
+        every.add(self)
+
+    def forget(self) -> None:
+        """Drops all recordings."""
+        self.cases: dict[Any, list[Case]] = {}
+        self.refusals: list[str] = []
+        self.recorded = 0
+
+    def __reduce__(self) -> tuple:
+        return functools.partial(Compiled, fullgraph=self.fullgraph), (self.function,)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (
+            modes.bits & ~(NO_GRAD | INFERENCE)
+            or stance.name == "force_eager"
+            or _core.is_recording()
+        ):
+            return self.function(*args, **kwargs)
+        leaves, spec = (args, None) if is_flat(args, kwargs) else tree_flatten((args, kwargs))
+        key = kind_of(leaves, spec)
+        if key is None:
+            return self.function(*args, **kwargs)
+        cases = self.cases.setdefault(key, [])
+        for case in cases:
+            if case.holds():
+                done = case.run([x for x in leaves if is_tensor(x)])
+                return self.function(*args, **kwargs) if done is None else done[0]
+        if stance.name == "fail_on_recompile":
+            raise RuntimeError(
+                "Detected recompile when torch.compile stance is 'fail_on_recompile'"
+            )
+        if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
+            return self.function(*args, **kwargs)
+        self.recorded += 1
+        cases[:] = [case for case in cases if not case.is_lost()]
+        case = Case([x for x in leaves if is_tensor(x)])
+        case.objects = [x for x in leaves if not is_tensor(x)]
+        result = case.record(lambda: self.function(*args, **kwargs))
+        cases.append(case)
+        if case.refusal:
+            self.refusals.append(case.refusal)
+            if self.fullgraph:
+                raise RuntimeError(f"torch.compile(fullgraph=True): the function {case.refusal}")
+        return result
+
+
+def is_flat(args: tuple, kwargs: dict) -> bool:
+    """Whether the arguments are their own leaves."""
+    return not kwargs and all(type(x) in TENSORS for x in args)
+
+
+def kind_of(leaves: Any, spec: Any) -> Any:
+    """What a recording fits: equal for calls that do the same; None where none can be made."""
+    parts: list[Any] = [spec and repr(spec), modes.bits, _core.get_default_dtype(), settings.fills]
+    for x in leaves:
+        if type(x) in TENSORS:
+            array = x.array
+            if array.device != "cpu":
+                return None
+            parts.append((array.shape, array.strides, array.dtype, x.requires_grad))
+        elif isinstance(x, PLAIN):
+            parts.append((type(x), x, repr(x) if isinstance(x, (float, complex)) else None))
+        elif hasattr(x, "__dict__") and not isinstance(x, (Tensor, *CONTAINERS)):
+            parts.append((type(x), id(x)))  # whose attributes are guarded; a case keeps it
+        else:
+            return None
+    return tuple(parts)
+
+
+class Case:
+    """One recording of a function, with that of its gradients once they have been asked for."""
+
+    def __init__(self, inputs: list[Tensor]) -> None:
+        self.inputs = len(inputs)
+        self.everything = inputs  # and what it reads beside; the inputs only while it is recorded
+        self.program: Any = None
+        self.gradients: Any = None
+        self.refusal = ""
+        self.guards: tuple = ()
+        self.wants: list[int] = []  # which of everything get a gradient
+        self.objects: list[Any] = []  # among the arguments: their ids stay their own
+        self.graph: Any = None  # a weak reference: the recorded graph, until its gradients are
+
+    # ---- recording ------------------------------------------------------------------------------
+
+    def record(self, call: Callable[[], Any]) -> Any:
+        """The function's result, computed while it is recorded."""
+        with Watch() as watch:
+            result = call()
+        inputs = self.everything
+        known = {id(t) for t in inputs}
+        self.beside = [t for t in watch.tensors.values() if id(t) not in known]
+        self.arrays = [t.array for t in self.beside]
+        self.required = [t.requires_grad for t in self.beside]
+        self.guards = watch.finish()
+        try:
+            if watch.effect:
+                raise Refusal(watch.effect)
+            result = self.keep(watch.recording, [*inputs, *self.beside], result)
+        except (Refusal, RuntimeError) as why:
+            self.program, self.refusal = None, str(why)
+        self.everything = []
+        return result
+
+    def keep(self, recording: Any, everything: list[Tensor], result: Any) -> Any:
+        """Makes the program; answers the result, with the history that it has from a program."""
+        if any(type(t) not in TENSORS or t.array.device != "cpu" for t in everything):
+            raise Refusal("reads a tensor of another class or device")
+        leaves = ([result], None) if is_tensor(result) else tree_flatten(result)
+        self.results: list[Any] = leaves[0]
+        self.spec: Any = leaves[1]
+        self.places = [k for k, r in enumerate(self.results) if is_tensor(r)]
+        outputs = [self.results[k] for k in self.places]
+        if not outputs:
+            raise Refusal("answers no tensor")
+        self.results = [None if is_tensor(r) else r for r in self.results]
+        if not all(isinstance(r, PLAIN) for r in self.results):
+            raise Refusal("answers what is neither tensor nor number")
+        if any(not recording.made(t.array) for t in outputs):
+            raise Refusal("answers one of its arguments, or a view of one")
+        arrays = [t.array for t in everything]
+        program = _core.Program(recording, arrays, [t.array for t in outputs], None)
+        self.layouts = [(t.array.shape, t.array.strides, t.array.dtype) for t in outputs]
+        self.differentiable = [t.requires_grad for t in outputs]
+        if True in self.differentiable:
+            self.wants = [i for i, t in enumerate(everything) if t.requires_grad]
+        if any(program.writes(i) for i in self.wants):
+            raise Refusal("writes a tensor that requires grad")
+        if any(has_hooks(everything[i]) for i in self.wants):
+            raise Refusal("has hooks on tensors that it is given")
+        self.program = program
+        node = None
+        if self.wants:
+            graph = Graph(self, everything, outputs)
+            self.graph = weakref.ref(graph)
+            node = self.node(everything, (graph,))
+        return self.answer([t.array for t in outputs], node)
+
+    def record_gradients(self, graph: Graph, seeds: list) -> list:
+        """The gradients of what wants them, computed by the recorded graph; and their program."""
+        with Watch() as watch:
+            found = graph.differentiate(seeds)
+        self.found = [k for k, g in enumerate(found) if g is not None]
+        externals = [*graph.arrays, *graph.outputs, *seeds]
+        try:
+            if watch.effect:
+                raise Refusal(watch.effect)
+            gradients = _core.Program(
+                watch.recording, externals, [found[k] for k in self.found], self.program
+            )
+            self.program.keep_for(gradients)
+        except (Refusal, RuntimeError) as why:
+            self.program, self.refusal = None, f"{why}, in its gradients"
+        else:
+            self.used = [i for i in range(len(externals) - len(seeds)) if gradients.uses(i)]
+            self.seeds = [(s.shape, s.strides) for s in seeds]
+            self.gradients = gradients
+        return found
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def holds(self) -> bool:
+        """Whether all that the recording rests on is as it was."""
+        return (
+            _core.guards_hold(self.guards)
+            and all(map(is_, [t.array for t in self.beside], self.arrays))
+            and [t.requires_grad for t in self.beside] == self.required
+            and not self.is_lost()
+        )
+
+    def is_lost(self) -> bool:
+        """Whether its graph is gone before its gradients were asked for."""
+        return self.graph is not None and self.gradients is None and self.graph() is None
+
+    def run(self, inputs: list[Tensor]) -> Any:
+        """(result,) of the program; None where the function is to run instead."""
+        if self.program is None or (self.wants and self.gradients is None):
+            return None
+        everything = [*inputs, *self.beside]
+        arrays = [t.array for t in everything]
+        done = self.program.run(arrays)
+        if done is None:
+            return None
+        outputs, kept = done
+        node = None
+        if self.wants:
+            both = [*arrays, *outputs]
+            node = self.node(everything, (None, kept, *[both[i] for i in self.used]))
+        return (self.answer(outputs, node),)
+
+    def node(self, everything: list[Tensor], saved: tuple) -> Node:
+        return Node(Gradients(self), tuple([edge_of(t) for t in everything]), saved)
+
+    def answer(self, arrays: list, node: Node | None) -> Any:
+        results = list(self.results)
+        for j, (k, array) in enumerate(zip(self.places, arrays, strict=True)):
+            has_edge = node is not None and self.differentiable[j]
+            results[k] = wrap(array, (node, j)) if has_edge else wrap(array)
+        return results[0] if self.spec is None else tree_unflatten(results, self.spec)
+
+    def run_gradients(self, saved: tuple, seeds: list) -> list:
+        """Gradients by the program, from what the forward has kept."""
+        seeds = [
+            g if (g.shape, g.strides) == layout else laid_out(g, layout)
+            for g, layout in zip(seeds, self.seeds, strict=True)
+        ]
+        count = self.gradients.externals
+        arrays = [seeds[0]] * count
+        for i, array in zip(self.used, saved[2:], strict=True):
+            arrays[i] = array
+        arrays[self.inputs + len(self.beside) + len(self.places) :] = [
+            *seeds, saved[1] if saved[1] is not None else seeds[0],
+        ]  # fmt: skip
+        done = self.gradients.run(arrays)
+        if done is None:
+            raise RuntimeError(
+                "torch.compile: a check within backward has failed that held when it was recorded"
+            )
+        return done[0]
+
+
+class Graph:
+    """A recorded function's graph, which lives until its gradients have been computed."""
+
+    def __init__(self, case: Case, everything: list[Tensor], outputs: list[Tensor]) -> None:
+        self.targets = [edge_of(everything[i]) for i in case.wants]
+        self.arrays = [t.array for t in everything]
+        self.outputs = [t.array for t in outputs]
+        self.roots = [edge_of(t) for t in outputs if t.requires_grad]
+
+    def differentiate(self, seeds: list) -> list:
+        """A gradient, or None, for each of the targets."""
+        found = run_backward(
+            self.roots, [wrap(g) for g in seeds], retain_graph=True, create_graph=False,
+            inputs=self.targets, accumulate=False,
+        )  # fmt: skip
+        return [None if g is None else getattr(g, "array", g) for g in found]
+
+
+class Gradients(Op):
+    """The gradients of a compiled function: its recorded graph's, or the program's of that."""
+
+    node_name = "CompiledFunctionBackward"
+    once = True
+    __name__ = "CompiledFunction"
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.outputs = len(case.places)
+        self.arity = case.inputs + len(case.beside)
+
+    def backward(self, saved: tuple, grad: Any, needs: Any) -> tuple:
+        case = self.case
+        grads = grad if isinstance(grad, (tuple, list)) else (grad,)
+        if any(isinstance(g, Tensor) for g in grads):
+            raise RuntimeError(
+                "torch.compile with aot_autograd does not currently support double backward"
+            )
+        graph = saved[0]
+        seeds = [
+            zeros_of(case.layouts[j]) if g is None else dense(g)
+            for j, g in enumerate(grads)
+            if case.differentiable[j]
+        ]
+        results: list[Any] = [None] * self.arity
+        if graph is None:
+            found = case.run_gradients(saved, seeds)
+            for k, g in zip(case.found, found, strict=True):
+                results[case.wants[k]] = g
+        else:
+            first = case.gradients is None and case.program is not None
+            found = case.record_gradients(graph, seeds) if first else graph.differentiate(seeds)
+            for i, g in zip(case.wants, found, strict=True):
+                results[i] = g
+        return tuple(results)
+
+
+def has_hooks(tensor: Tensor) -> bool:
+    """Whether hooks want to see the tensor's gradient."""
+    target = edge_of(tensor)[0]
+    return bool(target.hooks if isinstance(target, Node) else getattr(target, "_hooks", None))
+
+
+def dense(array: Any) -> Any:
+    """The array, or a contiguous copy of one that has gaps or repeats elements."""
+    return array if array.is_dense() else array.contiguous()
+
+
+def zeros_of(layout: tuple) -> Any:
+    return _core.full(layout[0], 0, layout[2], "cpu")
+
+
+def laid_out(array: Any, layout: tuple) -> Any:
+    """The elements, in the order in memory that a program expects."""
+    fresh = _core.empty_strided(*layout, array.dtype, "cpu")
+    fresh.copy_(array)
+    return fresh

@@ -1,0 +1,219 @@
+"""What a recorded program rests on beside its arguments: the names that the code has read.
+
+While a function is recorded, `Watch` sees each Python function that it calls, and notes what the
+names in its code stand for: globals, closures, attributes of the objects among its arguments. A
+program holds as long as they stand for the same (`_core.guards_hold`). Tensors among them are its
+external arrays. Code that does what no program repeats, such as printing, is a `Refusal`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import random
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.autograd.places import Place
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
+
+PACKAGE = str(Path(__file__).parent.parent)
+PLAIN = (int, float, complex, str, bytes, bool, type(None), _core.dtype)
+OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+LIBRARY = str(Path(types.__file__).parent)  # Python's own modules, and those that are installed
+# What has an effect or an answer that a program would not have again.
+EFFECTS = {
+    builtins.print, builtins.input, builtins.open,
+    time.time, time.perf_counter, time.monotonic, time.sleep, time.process_time,
+}  # fmt: skip
+MISSING = NotImplemented  # in the place of a value: there is none of that name
+DEPTH = 3  # how far attributes of attributes are followed
+MOST = 256  # parts of a container that are looked at
+STATE = (
+    "training", "_modules", "_parameters", "_buffers", "_forward_hooks", "_forward_pre_hooks",
+    "_backward_hooks", "_backward_pre_hooks",
+)  # fmt: skip
+
+
+class Watch:
+    """Records the launches of the code that runs within it, and notes what that reads.
+
+    Afterwards `effect` says what no program can repeat, or is empty.
+    """
+
+    def __init__(self) -> None:
+        self.guards: list[Any] = []  # owner, name, value, copy; owner, name, ...
+        self.tensors: dict[int, Tensor] = {}
+        self.modules: dict[int, Module] = {}
+        self.seen: set[tuple[int, Any]] = set()
+        self.codes: set[tuple[int, int]] = set()
+        self.effect = ""
+        self.recording = _core.Recording(self.note)
+
+    def __enter__(self) -> Watch:
+        self.dice = dice()
+        self.before = sys.getprofile()
+        self.recording.start()
+        sys.setprofile(self.see)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        sys.setprofile(self.before)
+        self.recording.stop()
+
+    def finish(self) -> tuple:
+        """The guards. Notes what has changed while it was recorded."""
+        guards = tuple(self.guards)
+        if not same_dice(self.dice, dice()):
+            self.note("draws from Python's or NumPy's random numbers")
+        if not _core.guards_hold(guards):
+            self.note("changes what it reads: a global, a closure's variable or an attribute")
+        return guards
+
+    def note(self, effect: str) -> None:
+        """The first of what no program can repeat, and where it happened."""
+        if not self.effect:
+            self.effect = f"{effect}{place()}"
+
+    def see(self, frame: Any, event: str, argument: Any) -> None:
+        if event == "c_call":
+            try:
+                if argument in EFFECTS:
+                    self.note(f"calls {argument.__name__}()")
+            except TypeError:
+                return  # not hashable: none of those
+        elif event == "call":
+            self.enter(frame)
+
+    def enter(self, frame: Any) -> None:
+        code = frame.f_code
+        if code.co_name == "register_hook":
+            self.note("registers a hook")
+        values = frame.f_locals
+        subjects = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
+        ours = code.co_filename.startswith((PACKAGE, "<frozen"))
+        if ours:
+            subjects = [x for x in subjects[:1] if isinstance(x, Module)]
+        if code.co_name == "__init__":  # what it makes is new in every call
+            subjects = subjects[1:]
+        key = id(code), id(subjects[0]) if subjects else 0
+        if key in self.codes:
+            return
+        self.codes.add(key)
+        names = code.co_names
+        if not ours:
+            for name in names:
+                if name in frame.f_globals:
+                    self.guard(frame.f_globals, name, names, DEPTH)
+            if code.co_freevars:
+                self.guard_cells(frame, names)
+        for subject in subjects:
+            if not isinstance(subject, (Tensor, tuple, list, dict)):
+                self.follow(subject, names, DEPTH)
+
+    def guard_cells(self, frame: Any, names: tuple) -> None:
+        """The variables of a closure, which only the function itself knows."""
+        code = frame.f_code
+        for function in gc.get_referrers(code):
+            if not isinstance(function, types.FunctionType) or function.__code__ is not code:
+                continue
+            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+                if cell_value(cell) is frame.f_locals.get(name, MISSING) and name != "__class__":
+                    self.add(cell, name, cell_value(cell), names, DEPTH)
+
+    def guard(self, owner: dict, name: str, names: tuple, depth: int) -> None:
+        self.add(owner, name, owner.get(name, MISSING), names, depth)
+
+    def add(self, owner: Any, name: str, value: Any, names: tuple, depth: int) -> None:
+        if (id(owner), name) not in self.seen:
+            self.seen.add((id(owner), name))
+            self.guards += [owner, name, value, copy_of(value)]
+        self.follow(value, names, depth - 1)
+
+    def follow(self, value: Any, names: tuple, depth: int) -> None:
+        """What hangs on a value that is guarded, under the names that the code has."""
+        if isinstance(value, Tensor):
+            if not self.recording.made(value.array):
+                self.tensors.setdefault(id(value), value)
+        elif isinstance(value, (tuple, list, dict)):
+            parts = value.values() if isinstance(value, dict) else value
+            for part in list(parts)[:MOST] if depth > 0 else ():
+                self.follow(part, names, depth - 1)
+        elif isinstance(value, Module) or (depth > 0 and not isinstance(value, (*PLAIN, *OPAQUE))):
+            self.follow_object(value, names, depth)
+
+    def follow_object(self, value: Any, names: tuple, depth: int) -> None:
+        """The attributes of a module, an object, a class, or a file's globals."""
+        file = getattr(value, "__file__", None) or PACKAGE
+        is_file = isinstance(value, types.ModuleType)
+        state: Any = getattr(value, "__dict__", None)
+        if state is None or (is_file and file.startswith((PACKAGE, LIBRARY))):
+            return
+        if isinstance(value, Module):
+            if id(value) not in self.modules:
+                self.modules[id(value)] = value
+                for key in STATE:
+                    self.guard(state, key, (), 3)
+                if state["_backward_hooks"] or state["_backward_pre_hooks"]:
+                    self.note("has hooks on the gradients of a module")
+            names = tuple([name for name in names if name not in STATE])
+        of_class = isinstance(value, type)
+        owner = value if of_class else type(value)
+        for name in names:
+            if of_class or name not in state:
+                found = getattr(owner, name, MISSING)
+                if is_value(found):  # which the object may get for itself
+                    self.add(owner, name, found, names, depth)
+                    if not of_class:
+                        self.add(state, name, MISSING, (), 0)
+            elif not is_file or is_value(state[name]):
+                self.guard(state, name, names, depth)
+
+
+def is_value(found: Any) -> bool:
+    """Whether a class or file has it as data, and not as code."""
+    return isinstance(found, (*PLAIN, Tensor, tuple, list, dict, set))
+
+
+def copy_of(value: Any, depth: int = DEPTH) -> Any:
+    """A container's copy, with copies of those within; None of what is no container."""
+    if isinstance(value, dict):
+        return {k: copy_of(v, depth - 1) or v for k, v in value.items()} if depth else value
+    if isinstance(value, list):
+        return [copy_of(v, depth - 1) or v for v in value] if depth else value
+    return value.copy() if isinstance(value, set) else None
+
+
+def cell_value(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty
+        return MISSING
+
+
+def dice() -> tuple:
+    """Where Python's and NumPy's generators are."""
+    return random.getstate(), np.random.get_state(legacy=False)["state"]
+
+
+def same_dice(before: Any, after: Any) -> bool:
+    """Whether nobody has drawn meanwhile."""
+    keys = before[1]["key"], after[1]["key"]
+    return (
+        before[0] == after[0]
+        and before[1]["pos"] == after[1]["pos"]
+        and np.array_equal(keys[0], keys[1])
+    )
+
+
+def place() -> str:
+    """The innermost line of the user's, as text to be appended."""
+    line = Place(sys._getframe(1)).line
+    return f" ({line})" if line else ""
