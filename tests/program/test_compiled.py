@@ -518,7 +518,7 @@ def test_module_compile():
     assert net.compile() is None
     x = torch.randn(4, 3)
     copied = copy.deepcopy(net)
-    for k in range(3):
+    for _ in range(3):
         net(x).sum().backward()
         copied(x).sum().backward()
         assert same_bits(net(x), copied(x)) and same_bits(net[0].weight.grad, copied[0].weight.grad)
