@@ -92,6 +92,7 @@ void add_program(pb::module_& module) {
       .def("stop", &Recording::stop)
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
+      .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); })
       .def_readonly("refused", &Recording::refused);
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))

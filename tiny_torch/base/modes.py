@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator
@@ -84,10 +85,20 @@ class Thread(threading.local):
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
     backward: Any = None  # weak: the last engine's Run to meet a packed value, a Function, a hook
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
+    watch: Any = None  # of program/: what records this thread's launches
     see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
 
 
 thread = Thread()
+
+
+def outside_of_program(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function whose numbers change from step to step, while a program is recorded.
+
+    The program will call it, too. Such functions ask `_core.is_recording()` first.
+    """
+    return thread.watch.call_outside(functools.partial(function, *args, **kwargs))
+
 
 # What other rooms have to say before a step: each is called with the optimizer.
 checks_of_steps: list[Callable[[Any], None]] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of
+from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of, outside_of_program
 from tiny_torch.tensor import Tensor
 
 if TYPE_CHECKING:  # what saving.py attaches here and to Optimizer
@@ -54,6 +54,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if _core.is_recording():
+            return outside_of_program(wrapper, *args, **kwargs)
         self = args[0]
         if self._optimizer_step_pre_hooks or _global_optimizer_pre_hooks:
             args, kwargs = self._run_pre_hooks(step, args, kwargs)
@@ -273,6 +275,8 @@ class Optimizer(Saving):
         >>> print(w.grad)
         None
         """
+        if _core.is_recording():
+            return outside_of_program(self.zero_grad, set_to_none)
         row = self._row("zero_grad") if modes.bits & RECORDED else None
         for group in self.param_groups:
             for param in group["params"]:

@@ -58,12 +58,16 @@ class Refusal(Exception):
 class Compiled:
     """`function`, of which recordings are run instead where one fits.
 
-    With `fullgraph`, RuntimeError where it cannot be recorded.
+    With `fullgraph`, RuntimeError where it cannot be recorded. With `steps` the function may be a
+    whole step of a training: `record`.
     """
 
-    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, fullgraph: bool = False, steps: bool = False
+    ) -> None:
         self.function = function
         self.fullgraph = fullgraph
+        self.steps = steps
         self.forget()
         every.add(self)
 
@@ -74,7 +78,10 @@ class Compiled:
         self.recorded = 0
 
     def __reduce__(self) -> tuple:
-        return functools.partial(Compiled, fullgraph=self.fullgraph), (self.function,)
+        return (
+            functools.partial(Compiled, fullgraph=self.fullgraph, steps=self.steps),
+            (self.function,),
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
@@ -87,10 +94,11 @@ class Compiled:
         key = kind_of(leaves, spec)
         if key is None:
             return self.function(*args, **kwargs)
+        inputs = [x for x in leaves if is_tensor(x)]
         cases = self.cases.setdefault(key, [])
         for case in cases:
-            if case.holds():
-                done = case.run([x for x in leaves if is_tensor(x)])
+            if case.holds(inputs):
+                done = case.run(inputs)
                 return self.function(*args, **kwargs) if done is None else done[0]
         if stance.name == "fail_on_recompile":
             raise RuntimeError(
@@ -100,7 +108,7 @@ class Compiled:
             return self.function(*args, **kwargs)
         self.recorded += 1
         cases[:] = [case for case in cases if not case.is_lost()]
-        case = Case([x for x in leaves if is_tensor(x)])
+        case = Case(inputs, self.steps)
         case.objects = [x for x in leaves if not is_tensor(x)]
         result = case.record(lambda: self.function(*args, **kwargs))
         cases.append(case)
@@ -134,10 +142,42 @@ def kind_of(leaves: Any, spec: Any) -> Any:
     return tuple(parts)
 
 
+def record(step: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
+    """A whole step of a training as a program: forward, `backward()` and what stands around them.
+
+    The gradients are stored in ``.grad`` as `backward` does. `zero_grad` before them, and behind
+    them clipping, optimizers' steps and schedulers' are called in every run, as their numbers
+    change; nothing may be computed after those. The results are tensors without a history, or
+    None. With `fullgraph`, RuntimeError where the step cannot be recorded.
+
+    >>> import tiny_torch as torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> @torch.program.record
+    ... def step(x):
+    ...     optimizer.zero_grad()
+    ...     loss = (w * x).square().sum()
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
+    >>> for _ in range(3):
+    ...     loss = step(torch.ones(2))
+    >>> loss
+    tensor(0.8192)
+    """
+    return Compiled(step, fullgraph=fullgraph, steps=True)
+
+
 class Case:
     """One recording of a function, with that of its gradients once they have been asked for."""
 
-    def __init__(self, inputs: list[Tensor]) -> None:
+    def __init__(self, inputs: list[Tensor], steps: bool) -> None:
+        self.steps = steps
+        self.before: list[Any] = []  # what a step calls outside of its program
+        self.after: list[Any] = []
+        self.leaves: list[int] = []  # which of everything may have a .grad; and of them
+        self.held: list[int] = []  # those that had one before, which is added to,
+        self.stored: list[int] = []  # and those that get one
         self.inputs = len(inputs)
         self.everything = inputs  # and what it reads beside; the inputs only while it is recorded
         self.program: Any = None
@@ -152,9 +192,11 @@ class Case:
 
     def record(self, call: Callable[[], Any]) -> Any:
         """The function's result, computed while it is recorded."""
-        with Watch() as watch:
-            result = call()
         inputs = self.everything
+        with Watch(self.steps) as watch:
+            for t in inputs:
+                watch.take(t)
+            result = call()
         known = {id(t) for t in inputs}
         self.beside = [t for t in watch.tensors.values() if id(t) not in known]
         self.arrays = [t.array for t in self.beside]
@@ -163,14 +205,15 @@ class Case:
         try:
             if watch.effect:
                 raise Refusal(watch.effect)
-            result = self.keep(watch.recording, [*inputs, *self.beside], result)
+            result = self.keep(watch, [*inputs, *self.beside], result)
         except (Refusal, RuntimeError) as why:
             self.program, self.refusal = None, str(why)
         self.everything = []
         return result
 
-    def keep(self, recording: Any, everything: list[Tensor], result: Any) -> Any:
+    def keep(self, watch: Watch, everything: list[Tensor], result: Any) -> Any:
         """Makes the program; answers the result, with the history that it has from a program."""
+        recording = watch.recording
         if any(type(t) not in TENSORS or t.array.device != "cpu" for t in everything):
             raise Refusal("reads a tensor of another class or device")
         leaves = ([result], None) if is_tensor(result) else tree_flatten(result)
@@ -178,11 +221,13 @@ class Case:
         self.spec: Any = leaves[1]
         self.places = [k for k, r in enumerate(self.results) if is_tensor(r)]
         outputs = [self.results[k] for k in self.places]
-        if not outputs:
-            raise Refusal("answers no tensor")
         self.results = [None if is_tensor(r) else r for r in self.results]
         if not all(isinstance(r, PLAIN) for r in self.results):
             raise Refusal("answers what is neither tensor nor number")
+        if self.steps:
+            return self.keep_step(watch, everything, outputs, result)
+        if not outputs:
+            raise Refusal("answers no tensor")
         if any(not recording.made(t.array) for t in outputs):
             raise Refusal("answers one of its arguments, or a view of one")
         arrays = [t.array for t in everything]
@@ -198,10 +243,41 @@ class Case:
         self.program = program
         node = None
         if self.wants:
+            self.op = Gradients(self)
             graph = Graph(self, everything, outputs)
             self.graph = weakref.ref(graph)
             node = self.node(everything, (graph,))
         return self.answer([t.array for t in outputs], node)
+
+    def keep_step(
+        self, watch: Watch, everything: list[Tensor], outputs: list[Tensor], result: Any
+    ) -> Any:
+        """Makes the program of a step, which also stores gradients; answers the result itself."""
+        if any(r is not None for r in self.results):
+            raise Refusal("answers a number, which another step may change")
+        if any(not watch.recording.made(t.array) for t in outputs):
+            raise Refusal("answers what it does not compute")
+        self.leaves = [i for i, t in enumerate(everything) if t.requires_grad and t.is_leaf]
+        if any(has_hooks(everything[i]) for i in self.leaves):
+            raise Refusal("has hooks on tensors that it is given")
+        grads = {id(t): grad for t, grad in watch.stored or ()}
+        arrays = [t.array for t in everything]
+        found = [t.array for t in outputs]
+        for i in self.leaves:
+            t = everything[i]
+            start, grad = watch.first[id(t)][2], grads[id(t)]
+            if start is not None:
+                self.held.append(i)
+                arrays.append(start.array)
+                if grad is not start:
+                    raise Refusal("replaces a gradient")
+            elif grad is not None:
+                self.stored.append(i)
+                found.append(grad.array)
+        self.layouts = [(a.shape, a.strides, a.dtype) for a in arrays[len(everything) :]]
+        self.before, self.after = watch.before, watch.after
+        self.program = _core.Program(watch.recording, arrays, found, None)
+        return result
 
     def record_gradients(self, graph: Graph, seeds: list) -> list:
         """The gradients of what wants them, computed by the recorded graph; and their program."""
@@ -226,14 +302,24 @@ class Case:
 
     # ---- running --------------------------------------------------------------------------------
 
-    def holds(self) -> bool:
+    def holds(self, inputs: list[Tensor]) -> bool:
         """Whether all that the recording rests on is as it was."""
         return (
             _core.guards_hold(self.guards)
             and all(map(is_, [t.array for t in self.beside], self.arrays))
             and [t.requires_grad for t in self.beside] == self.required
             and not self.is_lost()
+            and (not self.steps or bool(self.before) or self.gradients_of(inputs) is not None)
         )
+
+    def gradients_of(self, inputs: list[Tensor]) -> list | None:
+        """The gradients that a step adds to; None if others are there than when it was recorded."""
+        everything = [*inputs, *self.beside]
+        grads = [everything[i]._grad for i in self.leaves]
+        held = [i for i, g in zip(self.leaves, grads, strict=True) if g is not None]
+        arrays = [g.array for g in grads if g is not None]
+        layouts = [(a.shape, a.strides, a.dtype) for a in arrays]
+        return arrays if held == self.held and layouts == self.layouts else None
 
     def is_lost(self) -> bool:
         """Whether its graph is gone before its gradients were asked for."""
@@ -243,6 +329,8 @@ class Case:
         """(result,) of the program; None where the function is to run instead."""
         if self.program is None or (self.wants and self.gradients is None):
             return None
+        if self.steps:
+            return self.run_step(inputs)
         everything = [*inputs, *self.beside]
         arrays = [t.array for t in everything]
         done = self.program.run(arrays)
@@ -255,8 +343,26 @@ class Case:
             node = self.node(everything, (None, kept, *[both[i] for i in self.used]))
         return (self.answer(outputs, node),)
 
+    def run_step(self, inputs: list[Tensor]) -> Any:
+        """As `run`; stores gradients, and makes the calls that stand around the launches."""
+        for call in self.before:
+            call()
+        grads = self.gradients_of(inputs)
+        everything = [*inputs, *self.beside]
+        if grads is None:
+            return None
+        done = self.program.run([t.array for t in everything] + grads)
+        if done is None:
+            return None
+        found, _ = done
+        for i, array in zip(self.stored, found[len(self.places) :], strict=True):
+            everything[i]._grad = wrap(array)
+        for call in self.after:
+            call()
+        return (self.answer(found[: len(self.places)], None),)
+
     def node(self, everything: list[Tensor], saved: tuple) -> Node:
-        return Node(Gradients(self), tuple([edge_of(t) for t in everything]), saved)
+        return Node(self.op, tuple([edge_of(t) for t in everything]), saved)
 
     def answer(self, arrays: list, node: Node | None) -> Any:
         results = list(self.results)
@@ -345,7 +451,9 @@ class Gradients(Op):
 def has_hooks(tensor: Tensor) -> bool:
     """Whether hooks want to see the tensor's gradient."""
     target = edge_of(tensor)[0]
-    return bool(target.hooks if isinstance(target, Node) else getattr(target, "_hooks", None))
+    if isinstance(target, Node):
+        return bool(target.hooks)
+    return bool(getattr(target, "_hooks", None) or getattr(target, "_post_hooks", None))
 
 
 def dense(array: Any) -> Any:

@@ -20,8 +20,12 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.places import Place
+from tiny_torch.base.modes import thread
 from tiny_torch.nn.modules.module import Module
+from tiny_torch.optim.lr_scheduler import LRScheduler
+from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.tensor import Tensor
 
 PACKAGE = str(Path(__file__).parent.parent)
@@ -33,7 +37,9 @@ EFFECTS = {
     builtins.print, builtins.input, builtins.open,
     time.time, time.perf_counter, time.monotonic, time.sleep, time.process_time,
 }  # fmt: skip
+BACKWARD = run_backward.__code__
 MISSING = NotImplemented  # in the place of a value: there is none of that name
+OUTSIDE = ("step", "wrapper", "zero_grad")  # what optimizers and schedules do outside of programs
 DEPTH = 3  # how far attributes of attributes are followed
 MOST = 256  # parts of a container that are looked at
 STATE = (
@@ -48,9 +54,16 @@ class Watch:
     Afterwards `effect` says what no program can repeat, or is empty.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, steps: bool = False) -> None:
+        self.steps = steps  # whether gradients may be stored, and calls be made outside
+        self.before: list[Any] = []  # what is called outside of the program, before its launches
+        self.after: list[Any] = []  # and behind them
+        self.answers: list[Any] = []  # of the latter
+        self.launches = 0  # when the first of them was called
+        self.stored: list[Any] | None = None  # .grad of `tensors` then
         self.guards: list[Any] = []  # owner, name, value, copy; owner, name, ...
         self.tensors: dict[int, Tensor] = {}
+        self.first: dict[int, tuple] = {}  # of each: its array, requires_grad, grad as it was found
         self.modules: dict[int, Module] = {}
         self.seen: set[tuple[int, Any]] = set()
         self.codes: set[tuple[int, int]] = set()
@@ -59,18 +72,28 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self.dice = dice()
-        self.before = sys.getprofile()
+        self.before_profile = sys.getprofile()
         self.recording.start()
+        self.outer, thread.watch = thread.watch, self
         sys.setprofile(self.see)
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        sys.setprofile(self.before)
+        sys.setprofile(self.before_profile)
+        thread.watch = self.outer
         self.recording.stop()
 
     def finish(self) -> tuple:
         """The guards. Notes what has changed while it was recorded."""
         guards = tuple(self.guards)
+        if self.stored is None:
+            self.stored = self.gradients()
+        elif self.recording.launches > self.launches:
+            self.note("computes something after an optimizer's step or the like")
+        for t in self.tensors.values():
+            array, required, _ = self.first[id(t)]
+            if t.array is not array or t.requires_grad is not required:
+                self.note("sets .data or requires_grad of a tensor")
         if not same_dice(self.dice, dice()):
             self.note("draws from Python's or NumPy's random numbers")
         if not _core.guards_hold(guards):
@@ -100,7 +123,10 @@ class Watch:
         subjects = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
         ours = code.co_filename.startswith((PACKAGE, "<frozen"))
         if ours:
-            subjects = [x for x in subjects[:1] if isinstance(x, Module)]
+            kinds = Module if code.co_name in OUTSIDE else (Module, Optimizer, LRScheduler)
+            subjects = [x for x in subjects[:1] if isinstance(x, kinds)]
+            if code is BACKWARD and values["accumulate"] and not self.steps:
+                self.note("calls backward()")
         if code.co_name == "__init__":  # what it makes is new in every call
             subjects = subjects[1:]
         key = id(code), id(subjects[0]) if subjects else 0
@@ -141,13 +167,49 @@ class Watch:
         """What hangs on a value that is guarded, under the names that the code has."""
         if isinstance(value, Tensor):
             if not self.recording.made(value.array):
-                self.tensors.setdefault(id(value), value)
+                self.take(value)
         elif isinstance(value, (tuple, list, dict)):
             parts = value.values() if isinstance(value, dict) else value
             for part in list(parts)[:MOST] if depth > 0 else ():
                 self.follow(part, names, depth - 1)
         elif isinstance(value, Module) or (depth > 0 and not isinstance(value, (*PLAIN, *OPAQUE))):
             self.follow_object(value, names, depth)
+
+    def take(self, tensor: Tensor) -> None:
+        """A tensor of which the code may read the memory."""
+        if id(tensor) not in self.tensors:
+            self.tensors[id(tensor)] = tensor
+            self.first[id(tensor)] = tensor.array, tensor.requires_grad, tensor._grad
+
+    def call_outside(self, call: Any) -> Any:
+        """The answer of what a program calls, and does not record."""
+        if not self.steps:
+            self.note("steps an optimizer or drops gradients")
+            return _core.unrecorded(call)
+        launches = self.recording.launches
+        if launches == 0:
+            if getattr(call.func, "__name__", "") != "zero_grad":
+                self.note("steps an optimizer before anything else")
+            self.before.append(call)
+        else:
+            self.after.append(call)
+            if self.stored is None:
+                self.launches = launches
+                self.stored = self.gradients()
+        profile = sys.getprofile()
+        sys.setprofile(self.before_profile)
+        try:
+            answer = _core.unrecorded(call)
+        finally:
+            sys.setprofile(profile)
+        if launches:
+            self.answers.append(answer)
+        else:
+            self.first = {i: (a, r, self.tensors[i]._grad) for i, (a, r, _) in self.first.items()}
+        return answer
+
+    def gradients(self) -> list[Any]:
+        return [(t, t._grad) for t in self.tensors.values()]
 
     def follow_object(self, value: Any, names: tuple, depth: int) -> None:
         """The attributes of a module, an object, a class, or a file's globals."""

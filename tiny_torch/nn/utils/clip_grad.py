@@ -16,6 +16,7 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
 from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.modes import outside_of_program
 from tiny_torch.functions.foreach import in_one_call, scale_in_one_call
 from tiny_torch.functions.torch_linalg import vector_norm
 from tiny_torch.tensor import Tensor, wrap
@@ -148,6 +149,10 @@ def clip_grad_norm_(
                 "`parameters` is an empty generator, no gradient clipping will occur.",
                 stacklevel=3,
             )
+    if _core.is_recording():
+        return outside_of_program(
+            clip_grad_norm_, parameters, max_norm, norm_type, error_if_nonfinite, foreach
+        )
     grads = _grads("clip_grad_norm_", parameters)
     if over_ranks:
         total = over_ranks[0](parameters, norm_type, error_if_nonfinite, foreach)
@@ -187,6 +192,9 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     >>> w.grad
     tensor([ 1.0000, -0.5000])
     """
+    if _core.is_recording():
+        parameters = parameters if isinstance(parameters, Tensor) else list(parameters)
+        return outside_of_program(clip_grad_value_, parameters, clip_value, foreach)
     value = float(clip_value)
     grads = _grads("clip_grad_value_", parameters)
     for grad in in_one_call(_core.foreach_clamp, grads, foreach, -value, value):

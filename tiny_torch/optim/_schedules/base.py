@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch import _core
+from tiny_torch.base.modes import outside_of_program
 from tiny_torch.optim._foreach import scalar
 from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.tensor import Tensor
@@ -110,6 +112,8 @@ class LRScheduler:
         Warns where the optimizer has not made a step yet, and for an `epoch`, which sets the epoch.
         Source: PyTorch, torch.optim.lr_scheduler.LRScheduler.step.
         """
+        if _core.is_recording():
+            return outside_of_program(self.step, epoch)
         if self._step_count == 1:
             if not getattr(self.optimizer.step, "hooked", False):
                 warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=2)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.autograd import no_grad
+from tiny_torch.base.modes import outside_of_program
 from tiny_torch.nn.parameter import Parameter
 from tiny_torch.tensor import Tensor
 
@@ -45,6 +47,8 @@ class Conversion:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with 0 in place."""
+        if _core.is_recording():
+            return outside_of_program(self.zero_grad, set_to_none)
         for param in self.parameters():
             if param.grad is None:
                 continue
