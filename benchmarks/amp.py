@@ -81,14 +81,19 @@ def measure(framework: str, name: str, rounds: int, threads: int) -> tuple[float
     """The least seconds of a step, in float32 and under autocast, in turns."""
     torch = importlib.import_module(framework)
     torch.set_num_threads(threads)
-    steps = [step_of(torch, name, half) for half in (False, True)]
-    least = [float("inf")] * 2
+    plain, half = least_of([step_of(torch, name, half) for half in (False, True)], rounds)
+    return plain, half
+
+
+def least_of(steps: list[Callable[[], Any]], rounds: int) -> list[float]:
+    """The least seconds of each, in turns."""
+    least = [float("inf")] * len(steps)
     for _ in range(rounds + 1):  # the first warms up
         for i, step in enumerate(steps):
             start = time.perf_counter()
             step()
             least[i] = min(least[i], time.perf_counter() - start)
-    return least[0], least[1]
+    return least
 
 
 def main() -> None:

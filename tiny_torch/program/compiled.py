@@ -151,9 +151,10 @@ def record(step: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
     None. With `fullgraph`, RuntimeError where the step cannot be recorded.
 
     >>> import tiny_torch as torch
+    >>> from tiny_torch.program import record
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
-    >>> @torch.program.record
+    >>> @record
     ... def step(x):
     ...     optimizer.zero_grad()
     ...     loss = (w * x).square().sum()
@@ -178,6 +179,7 @@ class Case:
         self.leaves: list[int] = []  # which of everything may have a .grad; and of them
         self.held: list[int] = []  # those that had one before, which is added to,
         self.stored: list[int] = []  # and those that get one
+        self.layouts: list[tuple] = []  # of gradients that are held; of outputs, if it is no step
         self.inputs = len(inputs)
         self.everything = inputs  # and what it reads beside; the inputs only while it is recorded
         self.program: Any = None
@@ -309,7 +311,12 @@ class Case:
             and all(map(is_, [t.array for t in self.beside], self.arrays))
             and [t.requires_grad for t in self.beside] == self.required
             and not self.is_lost()
-            and (not self.steps or bool(self.before) or self.gradients_of(inputs) is not None)
+            and (
+                self.program is None
+                or not self.steps
+                or bool(self.before)
+                or self.gradients_of(inputs) is not None
+            )
         )
 
     def gradients_of(self, inputs: list[Tensor]) -> list | None:

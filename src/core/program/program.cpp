@@ -145,6 +145,7 @@ void Program::plan() {
   for (const auto& [alias, of] : aliases_) used_[alias] = used_[of];
   pointers_.assign(sizes_.size(), {});
   bases_.assign(sizes_.size(), nullptr);
+  temporary_ = {};
   for (const Slot& slot : slots_) {
     const Place& place = places_[slot.buffer];
     pointers_[place.region].emplace_back(slot.where, place.offset + slot.offset);
@@ -205,9 +206,13 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) 
     throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
   if (has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
+  if (!temporary_ && is_used(kTemporary))
+    temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], cpu_device()));
   std::vector<Ref<Storage>> made(sizes_.size());
   for (size_t region = 0; region < sizes_.size(); ++region) {
-    if (!is_external(region) && is_used(region))
+    if (region == kTemporary)
+      made[region] = temporary_;
+    else if (!is_external(region) && is_used(region))
       made[region] = Ref<Storage>(new Storage(sizes_[region], cpu_device()));
     char* const base = is_external(region) ? externals[region - kFirstExternal].data()
                        : made[region]      ? made[region]->data

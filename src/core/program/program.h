@@ -78,6 +78,7 @@ class Program {
   std::vector<int64_t> sizes_;  // of regions that a run allocates
   std::vector<std::vector<std::pair<char**, int64_t>>> pointers_;  // of each region
   std::vector<char*> bases_;  // where they pointed in the last run
+  Ref<Storage> temporary_;    // kept from run to run: its pages are there
   ForkSafeLock lock_;
 };
 

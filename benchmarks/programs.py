@@ -1,0 +1,125 @@
+"""Training steps as programs next to eager ones, and next to PyTorch's eager ones.
+
+python -m benchmarks.programs                      # all steps
+python -m benchmarks.programs --only hand          # those whose names contain this
+python -m benchmarks.programs --rounds 30 --out mine    # a table in benchmarks/results, too
+"""
+
+import argparse
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.amp import least_of
+from benchmarks.steps import STEPS, classifier_step
+from benchmarks.turns import OURS
+
+
+def tiny(torch: Any) -> Callable[[], Any]:
+    """20-32-32-5, batch 8, Adam."""
+    nn: Any = torch.nn
+    model = nn.Sequential(
+        nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 5)
+    )
+    return classifier_step(torch, model, torch.randn(8, 20), torch.randint(0, 5, (8,)))
+
+
+def by_hand(torch: Any, kind: str, batch: int = 16, steps: int = 24) -> Callable[[], Any]:
+    """A recurrent cell of simple ops in a Python loop, 32 to 64, Adam."""
+    nn: Any = torch.nn
+    gates = {"LSTM": 4, "GRU": 3}[kind]
+
+    class Cell(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x, self.h = nn.Linear(32, gates * 64), nn.Linear(64, gates * 64)
+            self.out = nn.Linear(64, 5)
+
+        def forward(self, x: Any) -> Any:
+            h = c = torch.zeros(batch, 64)
+            for t in range(steps):
+                a, b = self.x(x[t]), self.h(h)
+                if kind == "LSTM":
+                    i, f, g, o = (a + b).chunk(4, 1)
+                    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+                    h = torch.sigmoid(o) * torch.tanh(c)
+                else:
+                    (r, z, n), (s, y, m) = a.chunk(3, 1), b.chunk(3, 1)
+                    update = torch.sigmoid(z + y)
+                    h = (1 - update) * torch.tanh(n + torch.sigmoid(r + s) * m) + update * h
+            return self.out(h)
+
+    x, y = torch.randn(steps, batch, 32), torch.randint(0, 5, (batch,))
+    return classifier_step(torch, Cell(), x, y)
+
+
+def gelu(torch: Any, n: int = 1_000_000) -> Callable[[], Any]:
+    """GELU's approximation by tanh in eight simple ops."""
+    x = torch.randn(n)
+    return lambda: 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x * x * x)))
+
+
+MODELS: dict[str, Callable[[Any], Callable[[], Any]]] = {
+    "MLP, tiny": tiny,
+    "LSTM by hand": lambda torch: by_hand(torch, "LSTM"),
+    "GRU by hand": lambda torch: by_hand(torch, "GRU"),
+    "GELU by hand": gelu,
+    **{name: make for name, (make, _) in STEPS.items()},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.programs")
+    option = parser.add_argument
+    option("--against", default="torch", help="module to compare with")
+    option("--only", nargs="+", default=[""], help="parts of the names of steps")
+    option("--rounds", type=int, default=15)
+    option("--threads", type=int, default=2)
+    option("--machine", default=report.machine_in_words(), help="the machine, in words")
+    option("--out", help="name of the file in benchmarks/results/")
+    args = parser.parse_args()
+    ours, theirs = importlib.import_module(OURS), importlib.import_module(args.against)
+    record = importlib.import_module(f"{OURS}.program").record
+    lines = [
+        "# Training steps as programs",
+        "",
+        f"{args.machine}; {args.threads} threads; least of {args.rounds} rounds, in turns. A step "
+        "is forward, backward and optimizer; the first is recorded.",
+        "",
+        f"| step | eager | program | to eager | {args.against}, eager | to that | first two |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for torch in (ours, theirs):
+        torch.set_num_threads(args.threads)
+    for name, make in MODELS.items():
+        if not any(part in name for part in args.only):
+            continue
+        steps = []
+        for torch in (ours, ours, theirs):
+            torch.manual_seed(0)
+            steps.append(make(torch))
+        program = steps[1] = record(steps[1])
+        first = sum(least_of([program], 0) + least_of([program], 0))
+        eager, recorded, other = least_of(steps, args.rounds)
+        cells = [
+            name, report.show_time(eager), report.show_time(recorded), f"{recorded / eager:.2f}",
+            report.show_time(other), f"{recorded / other:.2f}",
+            "not recorded" if program.refusals else report.show_time(first),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+        lines += [
+            f"| | | | | | | {name}: runs as it is, since it {why} |" for why in program.refusals
+        ]
+        print(lines[-1], flush=True)
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if args.out:
+        path = Path(__file__).parent / "results" / f"{args.out}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
