@@ -334,7 +334,7 @@ def triangle_indices(name: str, row: int, col: int, keeps: Any, dtype: Any, devi
     return to_device(places.transpose(0, 1).contiguous().astype(dtype), device)
 
 
-def triangle(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
+def make_triangle_indices(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
     """torch.tril_indices and triu_indices."""
 
     @function
@@ -361,5 +361,5 @@ def triangle(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
     return indices
 
 
-tril_indices = triangle("tril_indices", "below", "le")
-triu_indices = triangle("triu_indices", "above", "ge")
+tril_indices = make_triangle_indices("tril_indices", "below", "le")
+triu_indices = make_triangle_indices("triu_indices", "above", "ge")

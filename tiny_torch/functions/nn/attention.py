@@ -128,7 +128,7 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else float(scale)
     if enable_gqa:
         key, value = shared_heads(query, key, value)
-    query, key, value = broadcast(query, key, value)
+    query, key, value = expand_leading(query, key, value)
     if key.shape[-2] != value.shape[-2]:
         raise RuntimeError(
             f"{FUNCTION}: expected as many values as keys, got {list(key.shape)} and "
@@ -225,7 +225,7 @@ def shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Ten
     return result[0], result[1]
 
 
-def broadcast(*tensors: Tensor) -> list[Tensor]:
+def expand_leading(*tensors: Tensor) -> list[Tensor]:
     """The tensors with the same leading dims."""
     leading = [tensor.shape[:-2] for tensor in tensors]
     if leading[0] == leading[1] == leading[2]:
