@@ -12,10 +12,10 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import check_kind
 from tiny_torch.base.modes import Scope
 from tiny_torch.functions.common import check_tensor, check_tensors
-from tiny_torch.functions.nn.dropout import dropout
+from tiny_torch.functions.nn.dropout import check_probability, dropout
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, compose
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
@@ -162,8 +162,7 @@ def check_arguments(
     if attn_mask is not None:
         check_tensor(FUNCTION, "attn_mask", 4, attn_mask)
     for name, number in (("dropout_p", dropout_p), ("scale", scale)):
-        if number is not None and not isinstance(number, float | int):
-            raise wrong_kind(FUNCTION, name, "float", number)
+        check_kind(FUNCTION, name, None, number, "float", float | int | None)
     dtype = query.dtype
     if key.dtype is not dtype or value.dtype is not dtype:
         raise RuntimeError(
@@ -182,8 +181,7 @@ def check_arguments(
             f"{FUNCTION}: query and key must have the same size in the last dim, got "
             f"{list(query.shape)} and {list(key.shape)}"
         )
-    if not 0 <= dropout_p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
+    check_probability(dropout_p)
     if attn_mask is not None and attn_mask.dtype not in (_core.bool, _core.float32, query.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
