@@ -25,7 +25,6 @@ from tiny_torch.autograd.accumulate import accumulate, add_to_grad
 from tiny_torch.autograd.grad_mode import RECORDING, UNRECORDED
 from tiny_torch.autograd.graph import (
     EMPTY,
-    FREED,
     FRESH,
     SOLE,
     Identity,
@@ -126,12 +125,7 @@ class Run:
                 result = results[i]
                 if shapes is not None and shapes[i] is not None and result is not None:
                     result = self.sum_to(result, *shapes[i])
-                target = edge[0]
-                if isinstance(target, Node) and target not in buffers and target.op.outputs == 1:
-                    if result is not None:  # deliver's most common case: 4 % of a small step
-                        buffers[target] = result
-                else:
-                    self.deliver(edge, result)
+                self.deliver(edge, result)
             if row is not None:
                 _core.leave(row)
             results = result = None  # their references would make a gradient look shared
@@ -162,11 +156,8 @@ class Run:
                 results = node.op.backward(saved, values, needs)
             if values is not grad:
                 results = passed_on(results, values, grad)
-        if not self.retain_graph:
-            if state >= FRESH:  # release() would ask again
-                node.saved = FREED
-            elif node.saved:
-                node.release()
+        if not self.retain_graph and node.saved:
+            node.release()
         return results if type(results) is tuple else (results,)
 
     def unpack(self, node, state):
@@ -217,25 +208,14 @@ class Run:
         waiting = self.waiting
         order = []
         seen = set()
-        stack = list(roots)
-        for target, _ in stack:
-            if isinstance(target, Node):
-                if target not in seen:
-                    seen.add(target)
-                    order.append(target)
-            else:
+        edges = list(roots)
+        for target, _ in edges:  # which grow
+            if not isinstance(target, Node):
                 waiting[target] = waiting.get(target, 0) + 1
-        for node in order:
-            for edge in node.edges:
-                if edge is None:
-                    continue
-                target = edge[0]
-                if isinstance(target, Node):
-                    if target not in seen:
-                        seen.add(target)
-                        order.append(target)
-                else:
-                    waiting[target] = waiting.get(target, 0) + 1
+            elif target not in seen:
+                seen.add(target)
+                order.append(target)
+                edges += filter(None, target.edges)
         order.sort(key=by_sequence, reverse=True)
         return order
 

@@ -176,7 +176,7 @@ def in_order(values: Iterable, with_tensors: bool = False) -> list:
     return found
 
 
-def flat(values: Iterable) -> Iterable:
+def flatten_once(values: Iterable) -> Iterable:
     """The values, and in the place of lists and tuples what these hold."""
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -190,7 +190,7 @@ def ask(function: Any, args: tuple, kwargs: dict) -> Any:
     """The answer to a call of which an argument or a mode is to be asked."""
     kind = KINDS.get(function) or Kind(function)
     in_python = kind.in_python
-    overloaded = in_order(flat((*args, *kwargs.values())), in_python)
+    overloaded = in_order(flatten_once((*args, *kwargs.values())), in_python)
     if in_python:
         args, kwargs = with_defaults(function, args, kwargs)
     given = (args, kwargs) if kwargs or in_python else (args,)

@@ -70,11 +70,13 @@ def cpp_name(dtype: Any) -> str:
 TYPE_NAMES = {type_name(dtype): dtype for dtype in TYPE_STRINGS}
 
 
-def cannot_cast(dtype: Any, out: Any) -> RuntimeError:
-    return RuntimeError(
-        f"result type {scalar_type(dtype)} can't be cast to the desired output type "
-        f"{scalar_type(out)}"
-    )
+def check_cast(dtype: Any, out: Any) -> None:
+    """RuntimeError where a result may not be written to a tensor of a dtype."""
+    if not _core.can_cast(dtype, out):
+        raise RuntimeError(
+            f"result type {scalar_type(dtype)} can't be cast to the desired output type "
+            f"{scalar_type(out)}"
+        )
 
 
 def other_type(expected: Any, found: Any) -> RuntimeError:
@@ -83,12 +85,27 @@ def other_type(expected: Any, found: Any) -> RuntimeError:
     )
 
 
+def check_same_type(expected: Any, found: Any) -> None:
+    if found is not expected:
+        raise other_type(expected, found)
+
+
 def not_implemented(kernel: str, dtype: Any) -> NotImplementedError:
     """What PyTorch raises where a kernel does not know the dtype."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(dtype)}'")
 
 
+def check_implemented(kernel: str, dtype: Any, dtypes: tuple[Any, ...]) -> None:
+    """What PyTorch raises where a kernel knows those dtypes alone."""
+    if dtype not in dtypes:
+        raise not_implemented(kernel, dtype)
+
+
 HALVES = (_core.float16, _core.bfloat16)
+SINGLE_AND_DOUBLE = (_core.float32, _core.float64)
+FLOATING = (*SINGLE_AND_DOUBLE, *HALVES)
+INDICES = (_core.int64, _core.int32)
+NUMERIC = (*FLOATING, *INDICES, _core.int16, _core.int8, _core.uint8)  # all but bool
 
 # ------------------------------------------------------------------------ what may be written
 

@@ -51,8 +51,6 @@ from tiny_torch.distributed.work import Work
 from tiny_torch.distributed.world import (
     Backend,
     GroupMember,
-    _get_default_group,
-    _rank_not_in_group,
     default_pg_timeout,
     destroy_process_group,
     get_backend,
@@ -78,6 +76,8 @@ from tiny_torch.distributed.world import (
     new_subgroups_by_enumeration,
     split_group,
 )
+from tiny_torch.distributed.world import get_default_group as _get_default_group
+from tiny_torch.distributed.world import rank_not_in_group as _rank_not_in_group
 
 reduce_op = ReduceOp
 

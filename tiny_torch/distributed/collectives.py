@@ -57,7 +57,7 @@ def broadcast(
         lambda call: rings.broadcast(group.links, staged.row, root, call),
         [tensor],
         async_op,
-        staged.written if group.rank() != root else None,
+        staged.report_write if group.rank() != root else None,
     )
 
 
@@ -80,7 +80,7 @@ def all_reduce(
         conclude(op, staged.row, group.size())
 
     text = f"all_reduce({op.name}) {describe(tensor)}"
-    return group.run(text, step, [tensor], async_op, staged.written)
+    return group.run(text, step, [tensor], async_op, staged.report_write)
 
 
 def reduce(
@@ -106,7 +106,7 @@ def reduce(
         if group.rank() == root:
             conclude(op, staged.row, group.size())
 
-    after = staged.written if group.rank() == root else None
+    after = staged.report_write if group.rank() == root else None
     text = f"reduce({op.name}, {root}) {describe(tensor)}"
     return group.run(text, step, [tensor], async_op, after)
 
@@ -257,7 +257,7 @@ def scatter(
         lambda call: rings.scatter(group.links, ours.row, rows, root, call),
         [tensor],
         async_op,
-        ours.written,
+        ours.report_write,
     )
 
 
@@ -337,7 +337,7 @@ def scatter_reduced(
         ours.row.copy_(rows[group.rank()])
 
     text = f"{name}({op.name}) {describe(output)}"
-    return group.run(text, step, [output], async_op, ours.written)
+    return group.run(text, step, [output], async_op, ours.report_write)
 
 
 # --------------------------------------------------------------------------------------- all to all

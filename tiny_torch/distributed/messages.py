@@ -46,7 +46,7 @@ def begin(
     staged = Staged(tensor, read=sending)
     whom = "any rank" if peer is None else f"rank {group.ranks[peer]}"
     text = f"{name} {'to' if sending else 'from'} {whom}, tag {tag}, {describe(tensor)}"
-    after = None if sending else staged.written
+    after = None if sending else staged.report_write
     seconds = group.timeout.total_seconds()
     work = Work(text, seconds, [tensor], after, group.post.cancel)
     (group.post.send if sending else group.post.receive)(peer, tag, staged.row.bytes, work)

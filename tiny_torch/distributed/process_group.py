@@ -45,7 +45,7 @@ class ProcessGroup:
         self.me, seconds = ranks.index(me), timeout.total_seconds()
         self.links: Any
         self.post: Any
-        if kind_of(backend) == "mpi":
+        if backend_of(backend) == "mpi":
             self.links = MPILinks(ranks)
             self.post = MPIPost(self.links)
         else:
@@ -189,7 +189,7 @@ class ProcessGroup:
         self.links.close()
 
 
-def kind_of(backend: str) -> str:
+def backend_of(backend: str) -> str:
     """The name of what moves tensors of the CPU: of "cpu:gloo,cuda:nccl" it is "gloo"."""
     for part in backend.lower().split(","):
         device, _, name = part.rpartition(":")

@@ -104,7 +104,7 @@ class Staged:
                 self.place = plain.clone(memory_format=torch.contiguous_format)
         self.row = rings.flat(self.place)
 
-    def written(self) -> None:
+    def report_write(self) -> None:
         """Says that the row was written: to what saved the tensor, and to the tensor itself."""
         if self.place is self.tensor:
             self.tensor.array.mark_written()
@@ -120,7 +120,7 @@ def stage(tensors: Sequence[Tensor], read: bool = True) -> list[Staged]:
 def writer(staged: Sequence[Staged]) -> Callable[[], None]:
     def after() -> None:
         for one in staged:
-            one.written()
+            one.report_write()
 
     return after
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from tiny_torch.distributed.mpi import is_mpi_available, mpi
-from tiny_torch.distributed.process_group import ProcessGroup, kind_of
+from tiny_torch.distributed.process_group import ProcessGroup, backend_of
 from tiny_torch.distributed.rendezvous import rendezvous
 from tiny_torch.distributed.stores import PrefixStore, Store
 
@@ -98,7 +98,7 @@ is_xccl_available = never("is_xccl_available")
 
 def is_backend_available(backend: str) -> bool:
     """True for gloo, and for mpi where mpi4py is installed."""
-    kind = kind_of(backend)
+    kind = backend_of(backend)
     return kind == "gloo" or (kind == "mpi" and is_mpi_available())
 
 
@@ -184,7 +184,7 @@ def init_process_group(
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
     backend = Backend("gloo" if backend is None else backend)
-    if kind_of(backend) == "mpi":
+    if backend_of(backend) == "mpi":
         comm = mpi().COMM_WORLD
         rank, world_size = comm.rank, comm.size
         store = store or MPIStore()
@@ -397,12 +397,12 @@ def get_pg_count() -> int:
     return len(world.groups)
 
 
-def _get_default_group() -> ProcessGroup:
+def get_default_group() -> ProcessGroup:
     """The group of all processes; ValueError where there is none."""
     return group_of(None)
 
 
-def _rank_not_in_group(group: Any) -> bool:
+def rank_not_in_group(group: Any) -> bool:
     """True where this process is outside of the group."""
     return group is GroupMember.NON_GROUP_MEMBER
 

@@ -123,7 +123,7 @@ def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[list, lis
             "or you are trying to vmap over a function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
-    dims = broadcast(in_dims, spec)
+    dims = broadcast_leaves(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has "
@@ -171,7 +171,7 @@ def stack_outputs(
     by_sample = [tree_flatten(output)[0] for output in outputs]
     if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    dims = broadcast(out_dims, spec)
+    dims = broadcast_leaves(out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({func_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
@@ -213,7 +213,7 @@ def same(part: Any, first: Any) -> bool:
     return part == first
 
 
-def broadcast(tree: Any, spec: Any) -> list | None:
+def broadcast_leaves(tree: Any, spec: Any) -> list | None:
     """The leaves of a tree, each as often as its place in `spec` has leaves; None for a misfit."""
     leaves, own = tree_flatten(tree)
     if own.is_leaf():
@@ -223,7 +223,7 @@ def broadcast(tree: Any, spec: Any) -> list | None:
     children = tree.values() if isinstance(tree, dict) else tree
     found: list = []
     for child, part in zip(children, spec.children(), strict=True):
-        more = broadcast(child, part)
+        more = broadcast_leaves(child, part)
         if more is None:
             return None
         found += more

@@ -12,8 +12,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base import return_types
-from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.base.dtypes import HALVES, cannot_cast
+from tiny_torch.base.arguments import check_kind, wrong_kind
+from tiny_torch.base.dtypes import HALVES, check_cast
 from tiny_torch.base.modes import modes
 from tiny_torch.ops.common import is_operand
 from tiny_torch.tensor import Tensor, wrap
@@ -94,6 +94,13 @@ def check_dim_exists(x: Tensor, dim: Any) -> None:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
 
 
+def listed_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
+    """A list or tuple of tensors; RuntimeError where it is empty."""
+    if not as_tensors(function, "tensors", tensors):
+        raise RuntimeError(f"{function} expects a non-empty TensorList")
+    return tensors
+
+
 def as_tensors(function: str, argument: str, tensors: Any) -> Sequence[Tensor]:
     if not isinstance(tensors, (tuple, list)):
         raise wrong_kind(function, argument, "tuple of Tensors", tensors, 1)
@@ -166,8 +173,7 @@ def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants
 
 def check_outs(name: str, out: Any, count: int) -> None:
     """TypeError where `out` is no tuple of as many tensors."""
-    if not isinstance(out, (tuple, list)):
-        raise wrong_kind(name, "out", "tuple of Tensors", out)
+    check_kind(name, "out", None, out, "tuple of Tensors", (tuple, list))
     if len(out) != count:
         raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
     for target in out:
@@ -184,8 +190,7 @@ def into(out: Tensor | None, result: Tensor, recorded: bool = True) -> Tensor:
     check_tensor("out", "out", 1, out)
     if recorded:
         refuse_history("", out, result)
-    if not _core.can_cast(result.dtype, out.dtype):
-        raise cannot_cast(result.dtype, out.dtype)
+    check_cast(result.dtype, out.dtype)
     if out.array.shape != result.array.shape:
         resize_out(out, result.array)
     out.array.copy_(result.array)
@@ -196,12 +201,16 @@ def into_same(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
     """`into`, for functions whose `out` must have the result's dtype: else RuntimeError."""
     if result is out:
         return result
-    if isinstance(out, Tensor) and out.array.dtype is not result.array.dtype:
-        where = f"{function}(): " if function else ""
-        raise RuntimeError(
-            f"{where}Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead"
-        )
+    if isinstance(out, Tensor):
+        check_out_dtype(out, result.array.dtype, f"{function}(): " if function else "")
     return into(out, result)
+
+
+def check_out_dtype(out: Tensor, dtype: Any, where: str = "") -> None:
+    if out.array.dtype is not dtype:
+        raise RuntimeError(
+            f"{where}Expected out tensor to have dtype {dtype}, but got {out.dtype} instead"
+        )
 
 
 def resize_out(out: Tensor, like: Any) -> None:
@@ -233,10 +242,7 @@ def name_results(name: str, results: Any, out: Any = None) -> Any:
     if all(map(is_, results, out)):  # they are what was written
         return tuple.__new__(getattr(return_types, name + "_out"), results)
     for target, result in zip(out, results, strict=True):
-        if target.dtype is not result.dtype:
-            raise RuntimeError(
-                f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead"
-            )
+        check_out_dtype(target, result.dtype)
     written = [into(target, result) for target, result in zip(out, results, strict=True)]
     return tuple.__new__(getattr(return_types, name + "_out"), written)
 

@@ -119,16 +119,16 @@ def cut(array: Any, edge: int) -> Any:
     return [*first, ..., *last]
 
 
-def leaves(data: Any) -> list:
+def elements_in(data: Any) -> list:
     if data is ...:
         return []
-    return [leaf for row in data for leaf in leaves(row)] if isinstance(data, list) else [data]
+    return [leaf for row in data for leaf in elements_in(row)] if isinstance(data, list) else [data]
 
 
 def elements_text(array: Any, indent: int) -> str:
     summarised = array.size > options.threshold
     data = cut(array, options.edgeitems) if summarised else array.tolist()
-    form = Format(leaves(data), array.dtype.is_floating_point)
+    form = Format(elements_in(data), array.dtype.is_floating_point)
     return nested_text(data, array.ndim, form, indent)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.base import devices
-from tiny_torch.base.arguments import kind_of, wrong_kind
+from tiny_torch.base.arguments import check_kind, kind_of
 from tiny_torch.base.devices import DEVICES, device, is_pinned, pin, to_device
 from tiny_torch.base.dtypes import TYPE_NAMES, type_name
 from tiny_torch.functions.public import function, method
@@ -93,8 +93,7 @@ class _Storage:
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Takes the bytes of another storage of as many; RuntimeError if it has others."""
-        if not isinstance(source, _Storage):
-            raise wrong_kind("copy_", "src", "torch.Storage", source, 1)
+        check_kind("copy_", "src", 1, source, "torch.Storage", _Storage)
         if source.nbytes() != self.nbytes():
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was "

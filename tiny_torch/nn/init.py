@@ -225,7 +225,7 @@ def eye_(tensor: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    _require_matrix(tensor)
+    _require_dims(tensor.ndim == 2, "2")
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
@@ -242,8 +242,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     tensor([[0., 0., 0.],
             [0., 1., 0.]])
     """
-    if tensor.ndim not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    _require_dims(3 <= tensor.ndim <= 5, "3, 4, or 5")
     if tensor.shape[0] % groups != 0:
         raise ValueError("dim 0 must be divisible by groups")
     per_group = tensor.shape[0] // groups
@@ -256,9 +255,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-def _require_matrix(tensor: Tensor) -> None:
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+def _require_dims(holds: bool, dims: str) -> None:
+    if not holds:
+        raise ValueError(f"Only tensors with {dims} dimensions are supported")
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -377,8 +376,7 @@ def orthogonal_(
     >>> torch.allclose(q @ q.t(), torch.eye(3), atol=1e-6)
     True
     """
-    if tensor.ndim < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    _require_dims(tensor.ndim >= 2, "2 or more")
     if tensor.numel() == 0 or tensor.device.type == "meta":
         return tensor
     check_precision("orthogonal_", tensor)
@@ -407,7 +405,7 @@ def sparse_(
     >>> int((torch.nn.init.sparse_(torch.empty(4, 3), sparsity=0.5) == 0).sum())
     6
     """
-    _require_matrix(tensor)
+    _require_dims(tensor.ndim == 2, "2")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)

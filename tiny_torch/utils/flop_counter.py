@@ -33,7 +33,7 @@ FACTORS = {
 }
 
 
-def described(argument: Any) -> Any:
+def describe(argument: Any) -> Any:
     """An argument as the formulas take it: (shape, dtype) of a tensor."""
     return (tuple(argument.shape), argument.dtype) if isinstance(argument, Tensor) else argument
 
@@ -111,7 +111,7 @@ class FlopCounterMode(OpMode):
         answer = call(op, arguments)
         cost = getattr(op, "cost", None)
         if cost in FACTORS:
-            told = tuple(map(described, arguments))
+            told = tuple(map(describe, arguments))
             names = ("Global", *dict.fromkeys(name for _, name in self._within))
             self._add(op.__name__.lower(), flops_of(op, told), names)
             for result in tensors_in(answer):

@@ -111,37 +111,18 @@ struct Target {
   int64_t place, length;
 };
 
-void store_row(BFloat16* to, const float* sums, Vec<float> bias, int64_t count) {
-  constexpr int n = lanes<float>;
-  for (int64_t i = 0; i < count; i += n) {
-    const Vec<float> sum = load(sums + i) + bias;
-    BFloat16 line[n];
-    const bool here = count - i >= n;
-#ifdef __AVX512BW__
-    store_halves<BFloat16>(to + i, sum, Front<float>(count - i));
-    (void)line, (void)here;
-#else
-    store_halves<BFloat16>(here ? to + i : line, sum, Front<float>(n));
-    for (int64_t q = i; !here && q < count; ++q) to[q] = line[q - i];
-#endif
-  }
-}
-
 // Writes `rows` of sums (32, 32), of the pixels that are asked for, with their bias.
 void write_sums(const ConvSum& g, const Target* targets, int count, int64_t first_row, int64_t rows,
                 int64_t along, const float* sums) {
   const auto* const bias = static_cast<const BFloat16*>(g.bias);
   for (int64_t r = 0; r < rows; ++r, sums += kSide) {
     const int64_t row = first_row + r;
-    const float more = bias ? float(bias[row * g.bias_stride]) : 0.0f;
+    const Vec<float> more = splat(bias ? float(bias[row * g.bias_stride]) : 0.0f);
     for (int i = 0; i < count; ++i) {
       BFloat16* const to = targets[i].to + row * g.result_row;
       const float* const from = sums + targets[i].place;
-      if (along == 1) {
-        store_row(to, from, splat(more), targets[i].length);
-      } else {
-        for (int64_t p = 0; p < targets[i].length; ++p) to[p * along] = BFloat16(from[p] + more);
-      }
+      for (int64_t p = 0; p < targets[i].length; p += lanes<float>)
+        store_line(to + p * along, along, load(from + p) + more, targets[i].length - p);
     }
   }
 }

@@ -45,9 +45,7 @@ void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64
       };
       if (g.accumulate) sum = widened(c, g.c_col) + sum;
       if (bias) sum += widened(bias, g.bias_col);
-      const bool here = g.c_col == 1 && count == n;
-      store_halves<Stored>(here ? c + s : line, sum, Front<float>(n));
-      for (int64_t q = 0; !here && q < count; ++q) c[(s + q) * g.c_col] = line[q];
+      store_line(c + s * g.c_col, g.c_col, sum, count);
     }
   }
 }

@@ -56,6 +56,19 @@ inline void store_halves(void* to, Vec<float> x, [[maybe_unused]] Front<float> f
   __builtin_memcpy(to, &bits, sizeof bits);
 #endif
 }
+// The first `count` of them, or all where those are fewer, `stride` apart.
+template <class Stored>
+inline void store_line(Stored* to, int64_t stride, Vec<float> x, int64_t count) {
+  constexpr int n = lanes<float>;
+#ifdef __AVX512BW__
+  if (stride == 1) return store_halves<Stored>(to, x, Front<float>(count));
+#else
+  if (stride == 1 && count >= n) return store_halves<Stored>(to, x, Front<float>(n));
+#endif
+  Stored line[n];
+  store_halves<Stored>(line, x, Front<float>(n));
+  for (int64_t i = 0; i < n && i < count; ++i) to[i * stride] = line[i];
+}
 
 }  // namespace
 }  // namespace tt::cpu

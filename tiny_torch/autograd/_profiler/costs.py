@@ -21,22 +21,22 @@ import numpy as np
 # An op's arguments as recorded: (shape, dtype) of a tensor, another value as it is.
 
 
-def is_tensor(argument: Any) -> bool:
+def is_tensor_argument(argument: Any) -> bool:
     return isinstance(argument, tuple) and len(argument) == 2 and isinstance(argument[0], tuple)
 
 
 def shape(argument: Any) -> tuple[int, ...]:
-    return argument[0] if is_tensor(argument) else ()
+    return argument[0] if is_tensor_argument(argument) else ()
 
 
 def width(x: Any) -> int:
     """Bytes of an element."""
-    return x[1].itemsize if is_tensor(x) else 0
+    return x[1].itemsize if is_tensor_argument(x) else 0
 
 
 def size(*arguments: Any) -> int:
     """The bytes of all tensors."""
-    return sum(math.prod(shape(x)) * width(x) for x in arguments if is_tensor(x))
+    return sum(math.prod(shape(x)) * width(x) for x in arguments if is_tensor_argument(x))
 
 
 # ---- operations ---------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def attention(q: Any, k: Any, v: Any, *rest: Any) -> int:
 
 def per_element(*operands: Any) -> int:
     """Those of the first tensor, as PyTorch counts them: broadcasting adds none."""
-    return next((math.prod(shape(x)) for x in operands if is_tensor(x)), 0)
+    return next((math.prod(shape(x)) for x in operands if is_tensor_argument(x)), 0)
 
 
 # ---- bytes --------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def elementwise(*operands: Any) -> int:
 
 def elementwise_backward(wanted: int, *operands: Any) -> int:
     """The gradient is read, and per operand that wants one, another array; its own is written."""
-    arrays = sum(map(is_tensor, operands))
+    arrays = sum(map(is_tensor_argument, operands))
     result = elementwise(*operands) - size(*operands)
     return result * (1 + (2 if arrays > 1 or len(operands) == 1 else 1) * wanted)
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import tiny_torch
-from tiny_torch.autograd._profiler.costs import flops_of, flops_of_backward, is_tensor
+from tiny_torch.autograd._profiler.costs import flops_of, flops_of_backward, is_tensor_argument
 from tiny_torch.autograd.profiler_util import FunctionEvent
 from tiny_torch.autograd.record import (
     BACKWARD,
@@ -68,16 +68,18 @@ def name_of_row(row: Row, modules: dict[int, str], counts: Counter) -> str:
 
 def shapes_of(arguments: Any) -> list:
     """Per argument its sizes; [] of what is no tensor."""
-    return [list(x[0]) if is_tensor(x) else [] for x in arguments or ()]
+    return [list(x[0]) if is_tensor_argument(x) else [] for x in arguments or ()]
 
 
 def dtypes_of(arguments: Any) -> list[str]:
-    return [str(x[1]).removeprefix("torch.") if is_tensor(x) else "" for x in arguments or ()]
+    return [
+        str(x[1]).removeprefix("torch.") if is_tensor_argument(x) else "" for x in arguments or ()
+    ]
 
 
 def concrete(arguments: Any) -> list:
     """The arguments that are no tensors, in their places."""
-    return ["" if is_tensor(x) or callable(x) or x is None else x for x in arguments or ()]
+    return ["" if is_tensor_argument(x) or callable(x) or x is None else x for x in arguments or ()]
 
 
 def source_line(frame: tuple) -> str:

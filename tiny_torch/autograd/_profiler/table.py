@@ -34,11 +34,11 @@ def format_memory(count: int) -> str:
     return f"{count} B"
 
 
-def cut(text: str, width: int | None) -> str:
+def shorten(text: str, width: int | None) -> str:
     return text if width is None or len(text) < width - 3 else text[: width - 3] + "..."
 
 
-def cut_left(path: str, width: int) -> str:
+def shorten_left(path: str, width: int) -> str:
     """A place in the source, whose end tells more than its beginning."""
     if len(path) <= width:
         return path
@@ -83,7 +83,7 @@ def table_of(
     # (title, width, what an event shows)
     columns: list[tuple[str, int, Any]] = [
         ("Name", column_width((e.key for e in events), max_name_column_width),
-         lambda e: cut(e.key, max_name_column_width)),
+         lambda e: shorten(e.key, max_name_column_width)),
         ("Self CPU %", WIDTH, lambda e: format_share(e.self_cpu_time_total, total)),
         ("Self CPU", WIDTH, lambda e: format_time(e.self_cpu_time_total, time_unit)),
         ("CPU total %", WIDTH, lambda e: format_share(e.cpu_time_total, total)),
@@ -101,7 +101,11 @@ def table_of(
     if stacks:
         source = column_width((entry for stack in stacks for entry in stack), max_src_column_width)
         columns.append(
-            ("Source Location", -source, lambda e: cut_left(e.stack[0], source) if e.stack else "")
+            (
+                "Source Location",
+                -source,
+                lambda e: shorten_left(e.stack[0], source) if e.stack else "",
+            )
         )
     if counted:
         scale = 10.0 ** (-3 * thousands)
@@ -126,7 +130,7 @@ def table_of(
     for event in shown if row_limit < 0 else shown[:row_limit]:
         lines.append(line(value(event) for _, _, value in columns))
         if source:
-            rest = [cut_left(entry, source) for entry in event.stack[1:]] if event.stack else []
+            rest = [shorten_left(entry, source) for entry in event.stack[1:]] if event.stack else []
             place = [title for title, _, _ in columns].index("Source Location")
             for entry in (*rest, ""):
                 lines.append(line(entry if i == place else "" for i in range(len(columns))))

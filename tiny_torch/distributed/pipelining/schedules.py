@@ -98,20 +98,13 @@ class Schedule:
         self.n_microbatches, self.loss_fn, self.scale_grads = n_microbatches, loss_fn, scale_grads
         self.order: list[Action] = []  # of this rank
 
-    def step(
-        self,
-        *args: Any,
-        target: Any = None,
-        losses: list[Any] | None = None,
-        return_outputs: bool = True,
-        loss_kwargs: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> Any:
+    def step(self, *args: Any, **kwargs: Any) -> Any:
         """A batch, forward and backward: `args` at the first stage, `target` at the last.
 
-        The batch is cut along dim 0; `kwargs` are this rank's. With a `loss_fn` gradients are added
-        to `.grad`, averaged over microbatches, and `losses` gets the losses. Answers the output at
-        the last stage, None elsewhere. RuntimeError without gradients.
+        Keywords are `perform`'s. The batch is cut along dim 0; further `kwargs` are this rank's.
+        With a `loss_fn` gradients are added to `.grad`, averaged over microbatches, and `losses`
+        gets the losses. Answers the output at the last stage, None elsewhere. RuntimeError without
+        gradients.
         """
         if self.loss_fn is not None and not torch.is_grad_enabled():
             raise RuntimeError(
@@ -119,21 +112,12 @@ class Schedule:
                 "be used under torch.no_grad() context. Please call eval() instead."
             )
         order = self.order if self.loss_fn is not None else self.forwards()
-        return self.perform(order, args, kwargs, target, losses, return_outputs, loss_kwargs)
+        return self.perform(order, *args, **kwargs)
 
     @torch.no_grad()
-    def eval(
-        self,
-        *args: Any,
-        target: Any = None,
-        losses: list[Any] | None = None,
-        return_outputs: bool = True,
-        loss_kwargs: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """A batch, forward only."""
-        order = self.forwards()
-        return self.perform(order, args, kwargs, target, losses, return_outputs, loss_kwargs)
+    def eval(self, *args: Any, **kwargs: Any) -> Any:
+        """A batch, forward only: what `step` answers without its backward."""
+        return self.perform(self.forwards(), *args, **kwargs)
 
     def forwards(self) -> list[Action]:
         return [action for action in self.order if action[0] == "F"]
@@ -141,12 +125,13 @@ class Schedule:
     def perform(
         self,
         order: list[Action],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        target: Any,
-        losses: list[Any] | None,
-        return_outputs: bool,
-        loss_kwargs: dict[str, Any] | None,
+        /,
+        *args: Any,
+        target: Any = None,
+        losses: list[Any] | None = None,
+        return_outputs: bool = True,
+        loss_kwargs: dict[str, Any] | None = None,
+        **kwargs: Any,
     ) -> Any:
         if losses is not None and not isinstance(losses, list):
             raise TypeError(f"losses must be a list but got a {type(losses)}")

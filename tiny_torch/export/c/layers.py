@@ -26,7 +26,7 @@ def in_plane(node: Node, sizes: Sequence[int], fill: int) -> tuple[int, int]:
 
 
 @form(Convolution, ConvolutionTranspose)
-def convolution(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None,
+def write_convolution(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None,
                 *rest: Any) -> None:  # fmt: skip
     out = node.outputs[0]
     turned = node.op is ConvolutionTranspose
@@ -49,7 +49,7 @@ def pool(w: Writer, node: Node, function: str, x: Value, size: tuple, *settings:
 
 
 @form(MaxPool)
-def max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> None:
+def write_max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> None:
     if not windows[0]:
         return pool(w, node, "adaptive_pool2d", x, size, 1)
     kernel, stride, padding, dilation = windows
@@ -60,7 +60,7 @@ def max_pool(w: Writer, node: Node, x: Value, size: tuple, windows: tuple) -> No
 
 
 @form(AvgPool, AdaptiveAvgPool)
-def avg_pool(w: Writer, node: Node, x: Value, size: tuple, settings: tuple) -> None:
+def write_avg_pool(w: Writer, node: Node, x: Value, size: tuple, settings: tuple) -> None:
     kernel, stride, padding, counted, divisor = settings
     if not kernel:
         return pool(w, node, "adaptive_pool2d", x, size, 0)
@@ -71,7 +71,7 @@ def avg_pool(w: Writer, node: Node, x: Value, size: tuple, settings: tuple) -> N
 
 
 @form(NativeBatchNorm)
-def batch_norm(w: Writer, node: Node, x: Value, *rest: Any) -> None:
+def write_batch_norm(w: Writer, node: Node, x: Value, *rest: Any) -> None:
     if node.arguments[5]:
         raise ExportError(f"batch norm by the batch's statistics: eval() first; {node.place}")
     out = node.outputs[0]
@@ -94,7 +94,7 @@ def channel_map(norm: Node) -> tuple[np.ndarray, np.ndarray]:
 
 
 @form(NativeLayerNorm, RmsNorm)
-def layer_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Value | None,
+def write_layer_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Value | None,
                dims: int, eps: float) -> None:  # fmt: skip
     rows, n = prod(x.shape[:-dims]), prod(x.shape[-dims:])
     w.call("norm", w.pointer(x), w.or_null(weight), w.or_null(bias), w.pointer(node.outputs[0]),
@@ -102,7 +102,7 @@ def layer_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Valu
 
 
 @form(NativeGroupNorm)
-def group_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Value | None,
+def write_group_norm(w: Writer, node: Node, x: Value, weight: Value | None, bias: Value | None,
                groups: int, eps: float, *running: Any) -> None:  # fmt: skip
     inner = prod(x.shape[2:])
     w.call("norm", w.pointer(x), w.or_null(weight), w.or_null(bias), w.pointer(node.outputs[0]),
@@ -114,7 +114,7 @@ RECURRENT = {Lstm: ("lstm", 4), Gru: ("gru", 3), RnnTanh: ("rnn", 1), RnnRelu: (
 
 
 @form(*RECURRENT)
-def recurrent(w: Writer, node: Node, x: Value, h0: Value, c0: Value | None, w_ih: Value,
+def write_recurrent(w: Writer, node: Node, x: Value, h0: Value, c0: Value | None, w_ih: Value,
               w_hh: Value, b_ih: Value | None, b_hh: Value | None, sizes: tuple,
               reverse: bool) -> None:  # fmt: skip
     if len(set(sizes)) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch.export.c.plan import PARTS, SAME, View, strides_of, views_of, whole
-from tiny_torch.export.c.writing import SCRATCH, Writer, broadcast, form, number, type_of
+from tiny_torch.export.c.writing import SCRATCH, Writer, broadcast_view, form, number, type_of
 from tiny_torch.export.graph import ExportError, Node, Value
 from tiny_torch.ops.elementwise.arithmetic import (
     Add,
@@ -157,19 +157,19 @@ def map_elements(w: Writer, node: Node, text: str, *operands: Any, kind: str = "
 
 
 @form(*UNARY)
-def unary(w: Writer, node: Node, x: Value) -> None:
+def write_unary(w: Writer, node: Node, x: Value) -> None:
     if type_of(node.outputs[0], node.place) != "float" and node.op not in (Neg, Square):
         raise ExportError(f"{node.name} of integers has no form in C; {node.place}")
     map_elements(w, node, UNARY[node.op], x)
 
 
 @form(*BINARY)
-def binary(w: Writer, node: Node, x: Any, y: Any) -> None:
+def write_binary(w: Writer, node: Node, x: Any, y: Any) -> None:
     map_elements(w, node, BINARY[node.op], x, y)
 
 
 @form(Pow)
-def power(w: Writer, node: Node, x: Any, y: Any) -> None:
+def write_power(w: Writer, node: Node, x: Any, y: Any) -> None:
     if type_of(node.outputs[0], node.place) != "float":
         raise ExportError(f"Pow of integers has no form in C; {node.place}")
     if y in (2, 3) and not isinstance(y, Value):
@@ -179,28 +179,28 @@ def power(w: Writer, node: Node, x: Any, y: Any) -> None:
 
 
 @form(*COMPARE)
-def compare(w: Writer, node: Node, x: Any, y: Any) -> None:
+def write_compare(w: Writer, node: Node, x: Any, y: Any) -> None:
     floats = [isinstance(v, float) or (isinstance(v, Value) and type_of(v) == "float")
               for v in (x, y)]  # fmt: skip
     map_elements(w, node, COMPARE[node.op], x, y, kind="float" if any(floats) else "int64_t")
 
 
 @form(BitwiseAnd, BitwiseOr, BitwiseXor)
-def bits(w: Writer, node: Node, x: Any, y: Any) -> None:
+def write_bits(w: Writer, node: Node, x: Any, y: Any) -> None:
     sign = {BitwiseAnd: "&", BitwiseOr: "|", BitwiseXor: "^"}[node.op]
     kind = type_of(node.outputs[0], node.place)
     map_elements(w, node, f"({kind})({{0}} {sign} {{1}})", x, y)
 
 
 @form(BitwiseNot, LogicalNot)
-def logical_not(w: Writer, node: Node, x: Value) -> None:
+def write_logical_not(w: Writer, node: Node, x: Value) -> None:
     if type_of(node.outputs[0]) != "uint8_t" or str(x.dtype) != "torch.bool":
         raise ExportError(f"{node.name} of {x.dtype} has no form in C; {node.place}")
     map_elements(w, node, "!{0}", x)
 
 
 @form(Where)
-def where(w: Writer, node: Node, condition: Value, x: Any, y: Any) -> None:
+def write_where(w: Writer, node: Node, condition: Value, x: Any, y: Any) -> None:
     out = node.outputs[0]
     kind = type_of(out, node.place)
     values = [v for v in (condition, x, y) if isinstance(v, Value)]
@@ -210,12 +210,12 @@ def where(w: Writer, node: Node, condition: Value, x: Any, y: Any) -> None:
 
 
 @form(MaskedFill)
-def masked_fill(w: Writer, node: Node, x: Value, mask: Value, value: Any) -> None:
-    where(w, node, mask, value, x)
+def write_masked_fill(w: Writer, node: Node, x: Value, mask: Value, value: Any) -> None:
+    write_where(w, node, mask, value, x)
 
 
 @form(Clamp, Hardtanh, HardtanhInPlace)
-def clamp(w: Writer, node: Node, x: Value, low: Any, high: Any) -> None:
+def write_clamp(w: Writer, node: Node, x: Value, low: Any, high: Any) -> None:
     text, operands = "{0}", [x]
     for bound, sign in ((low, "<"), (high, ">")):
         if bound is not None:
@@ -226,32 +226,32 @@ def clamp(w: Writer, node: Node, x: Value, low: Any, high: Any) -> None:
 
 
 @form(LeakyRelu, LeakyReluInPlace)
-def leaky_relu(w: Writer, node: Node, x: Value, slope: float) -> None:
+def write_leaky_relu(w: Writer, node: Node, x: Value, slope: float) -> None:
     map_elements(w, node, "{0} > 0.0f ? {0} : {0} * {1}", x, slope)
 
 
 @form(Elu)
-def elu(w: Writer, node: Node, x: Value, alpha: float) -> None:
+def write_elu(w: Writer, node: Node, x: Value, alpha: float) -> None:
     map_elements(w, node, "{0} > 0.0f ? {0} : {1} * expm1f({0})", x, alpha)
 
 
 @form(Threshold)
-def threshold(w: Writer, node: Node, x: Value, limit: float, value: float) -> None:
+def write_threshold(w: Writer, node: Node, x: Value, limit: float, value: float) -> None:
     map_elements(w, node, "{0} <= {1} ? {2} : {0}", x, limit, value)
 
 
 @form(Lerp)
-def lerp(w: Writer, node: Node, x: Any, y: Any, weight: Any) -> None:
+def write_lerp(w: Writer, node: Node, x: Any, y: Any, weight: Any) -> None:
     map_elements(w, node, "{0} + {2} * ({1} - {0})", x, y, weight)
 
 
 @form(Addcmul)
-def addcmul(w: Writer, node: Node, x: Any, y: Any, z: Any) -> None:
+def write_addcmul(w: Writer, node: Node, x: Any, y: Any, z: Any) -> None:
     map_elements(w, node, "{0} + {1} * {2}", x, y, z)
 
 
 @form(Cast, ToCopy, ToInteger)
-def cast(w: Writer, node: Node, x: Value, dtype: Any) -> None:
+def write_cast(w: Writer, node: Node, x: Value, dtype: Any) -> None:
     kind, to = type_of(x, node.place), type_of(node.outputs[0], node.place)
     if str(dtype) == "torch.bool":
         map_elements(w, node, "{0} != 0", x, kind=kind)
@@ -269,14 +269,14 @@ VIEWS = (*SAME, *PARTS, Expand, Transpose, T, Permute, Pieces, Rows)
 
 
 @form(*VIEWS)
-def copy_of_view(w: Writer, node: Node, x: Value, *rest: Any) -> None:
+def write_copy_of_view(w: Writer, node: Node, x: Value, *rest: Any) -> None:
     for value, view in zip(node.outputs, views_of(node) or [], strict=True):
         if not view.is_contiguous:
             w.loops(w.pointer(value), whole(value.shape), [(w.pointer(x), view)], "{0}")
 
 
 @form(Cat, Stack)
-def cat(w: Writer, node: Node, *arguments: Any) -> None:
+def write_cat(w: Writer, node: Node, *arguments: Any) -> None:
     *values, dim = arguments
     out = node.outputs[0]
     dim %= len(out.shape)
@@ -294,7 +294,7 @@ def cat(w: Writer, node: Node, *arguments: Any) -> None:
 
 
 @form(ConstantPadNd)
-def pad(w: Writer, node: Node, x: Value, sides: tuple, value: float) -> None:
+def write_pad(w: Writer, node: Node, x: Value, sides: tuple, value: float) -> None:
     if min(sides) < 0:
         raise ExportError(f"negative padding has no form in C; {node.place}")
     out = node.outputs[0]
@@ -306,7 +306,7 @@ def pad(w: Writer, node: Node, x: Value, sides: tuple, value: float) -> None:
 
 
 @form(Repeat)
-def repeat(w: Writer, node: Node, x: Value, repeats: tuple) -> None:
+def write_repeat(w: Writer, node: Node, x: Value, repeats: tuple) -> None:
     out = node.outputs[0]
     lead = (1,) * (len(repeats) - len(x.shape))
     source = whole((*lead, *x.shape))
@@ -317,7 +317,7 @@ def repeat(w: Writer, node: Node, x: Value, repeats: tuple) -> None:
 
 
 @form(PixelShuffle)
-def pixel_shuffle(w: Writer, node: Node, x: Value, r: int) -> None:
+def write_pixel_shuffle(w: Writer, node: Node, x: Value, r: int) -> None:
     out = node.outputs[0]
     *_, h, width = out.shape
     shape = (prod(out.shape[:-2]), h // r, r, width // r, r)
@@ -327,7 +327,7 @@ def pixel_shuffle(w: Writer, node: Node, x: Value, r: int) -> None:
 
 
 @form(Embedding)
-def embedding(w: Writer, node: Node, table: Value, index: Value, *rest: Any) -> None:
+def write_embedding(w: Writer, node: Node, table: Value, index: Value, *rest: Any) -> None:
     rows, width = prod(index.shape), table.shape[1]
     out, source, at = (w.pointer(v) for v in (node.outputs[0], table, index))
     w.lines.append(
@@ -347,7 +347,7 @@ REDUCE = {  # how it begins, how it goes on, how it ends
 
 
 @form(*REDUCE, MaxOfAll, MinOfAll)
-def reduction(w: Writer, node: Node, x: Value, dims: Any, keepdim: bool, *rest: Any) -> None:
+def write_reduction(w: Writer, node: Node, x: Value, dims: Any, keepdim: bool, *rest: Any) -> None:
     op = {MaxOfAll: Amax, MinOfAll: Amin}.get(node.op, node.op)
     if type_of(x, node.place) != "float" or type_of(node.outputs[0]) != "float":
         raise ExportError(f"{node.name} of {x.dtype} has no form in C; {node.place}")
@@ -367,7 +367,7 @@ def reduction(w: Writer, node: Node, x: Value, dims: Any, keepdim: bool, *rest: 
 
 
 @form(Argmax, Argmin)
-def position(w: Writer, node: Node, x: Value, dim: int | None, keepdim: bool) -> None:
+def write_position(w: Writer, node: Node, x: Value, dim: int | None, keepdim: bool) -> None:
     if type_of(x, node.place) != "float":
         raise ExportError(f"{node.name} of {x.dtype} has no form in C; {node.place}")
     outer, n, inner = around(x.shape if dim is not None else (prod(x.shape),), dim or 0)
@@ -392,7 +392,7 @@ def around(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
 
 
 @form(Softmax, LogSoftmax)
-def softmax(w: Writer, node: Node, x: Value, dim: int) -> None:
+def write_softmax(w: Writer, node: Node, x: Value, dim: int) -> None:
     sizes = around(x.shape, dim)
     w.call("softmax", w.pointer(x), w.pointer(node.outputs[0]), *sizes, int(node.op is not Softmax))
 
@@ -401,7 +401,7 @@ def softmax(w: Writer, node: Node, x: Value, dim: int) -> None:
 
 
 @form(Linear)
-def linear(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None) -> None:
+def write_linear(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None) -> None:
     if not weight.is_constant:
         raise ExportError(f"Linear needs a constant weight in C; {node.place}")
     out = node.outputs[0]
@@ -411,7 +411,7 @@ def linear(w: Writer, node: Node, x: Value, weight: Value, bias: Value | None) -
 
 
 @form(Matmul, Mm, Bmm, Mv, Dot, MatmulMv, MatmulDot, Baddbmm, Addmm)
-def matmul(w: Writer, node: Node, x: Value, y: Value, *rest: Any) -> None:
+def write_matmul(w: Writer, node: Node, x: Value, y: Value, *rest: Any) -> None:
     out = node.outputs[0]
     add = 0
     if rest:
@@ -428,7 +428,7 @@ def matmul(w: Writer, node: Node, x: Value, y: Value, *rest: Any) -> None:
     steps = []
     for shape, size in ((left, rows * inner), (right, inner * cols)):
         strides = tuple([size * s for s in strides_of(shape[:-2])])
-        steps.append(broadcast(View(tuple(shape[:-2]), strides), lead).strides)
+        steps.append(broadcast_view(View(tuple(shape[:-2]), strides), lead).strides)
     steps.append(tuple([rows * cols * s for s in strides_of(lead)]))
     for d, n in enumerate(lead):
         w.lines.append(f"for (int i{d} = 0; i{d} < {n}; i{d}++)")
@@ -440,7 +440,7 @@ def matmul(w: Writer, node: Node, x: Value, y: Value, *rest: Any) -> None:
 
 
 @form(ScaledDotProductFlashAttentionForCpu)
-def attention(w: Writer, node: Node, q: Value, k: Value, v: Value, mask: Value | None,
+def write_attention(w: Writer, node: Node, q: Value, k: Value, v: Value, mask: Value | None,
               causal: bool, scale: float) -> None:  # fmt: skip
     if mask is not None and type_of(mask, node.place) != "float":
         raise ExportError(f"attention by a bool mask has no form in C: add -inf; {node.place}")
@@ -456,7 +456,7 @@ def attention(w: Writer, node: Node, q: Value, k: Value, v: Value, mask: Value |
         w.lines.append(f"for (int i{i} = 0; i{i} < {n}; i{i}++)")
     row, step = "NULL", 0
     if mask is not None:
-        view = broadcast(whole(mask.shape), (*lead, length, s))
+        view = broadcast_view(whole(mask.shape), (*lead, length, s))
         if s > 1 and view.strides[-1] != 1:
             raise ExportError(f"a mask that is broadcast along keys; {node.place}")
         terms = [f" + (size_t)i{i} * {n}" for i, n in enumerate(view.strides[:-2]) if n]

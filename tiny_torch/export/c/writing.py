@@ -149,7 +149,7 @@ class Writer:
 
     def elementwise(self, out: Value, operands: Sequence[Value], text: str) -> None:
         """The same for a value, to whose shape the operands are broadcast."""
-        pairs = [(self.pointer(x), broadcast(whole(x.shape), out.shape)) for x in operands]
+        pairs = [(self.pointer(x), broadcast_view(whole(x.shape), out.shape)) for x in operands]
         self.loops(self.pointer(out), whole(out.shape), pairs, text)
 
     def run(self) -> None:
@@ -212,7 +212,7 @@ RESERVED = {
 }
 
 
-def broadcast(view: View, shape: Sequence[int]) -> View:
+def broadcast_view(view: View, shape: Sequence[int]) -> View:
     """The view with dims of size 1 repeated."""
     lead = len(shape) - len(view.shape)
     strides = [s if n > 1 else 0 for n, s in zip(view.shape, view.strides, strict=True)]

@@ -206,7 +206,7 @@ def triangle(b: Builder, node: Node, x: Value, diagonal: Any) -> str:
 
 
 @form(Embedding)
-def embedding(b: Builder, node: Node, table: Value, index: Value, *rest: Any) -> str:
+def rows(b: Builder, node: Node, table: Value, index: Value, *rest: Any) -> str:
     return b.Gather(b.name(table), b.name(index), axis=0)
 
 

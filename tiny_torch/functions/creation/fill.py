@@ -12,13 +12,20 @@ from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.base import layouts
-from tiny_torch.base.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
+from tiny_torch.base.arguments import (
+    as_ints,
+    as_number,
+    check_bool,
+    check_given,
+    check_kind,
+    wrong_kind,
+)
 from tiny_torch.base.devices import array_module, cuda_count, pin
 from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.layouts import contiguous_strides
-from tiny_torch.base.modes import NO_GRAD, modes
 from tiny_torch.base.switches import settings
+from tiny_torch.functions.common import check_tensor, refuse_history
 from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor, wrap
 
@@ -52,8 +59,8 @@ def fill_unset(array: Any) -> None:
 
 def check_options(function: str, layout: Any, pin_memory: Any) -> None:
     """Only strided tensors exist here; memory is pinned for a GPU."""
-    if layout is not None and not isinstance(layout, layouts.layout):
-        raise wrong_kind(function, "layout", "torch.layout", layout)
+    if layout is not None:
+        check_kind(function, "layout", None, layout, "torch.layout", layouts.layout)
     if pin_memory is not None:
         check_bool(function, "pin_memory", None, pin_memory)
     if pin_memory and not cuda_count():
@@ -67,31 +74,19 @@ def as_sizes(function: str, size: tuple, named: Any = None) -> tuple:
     """Sizes given one by one, as one sequence or by name; ints, of which none is negative."""
     if named is not None:
         size = (named,)
-    if not size:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
-    if are_sizes(size):
+    if size and are_sizes(size):
         return size
+    check_given(function, "size", size)
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
     if are_sizes(size):
         return size
-    for position, n in enumerate(size):
-        if not is_int(n):
-            raise TypeError(
-                f"{function}(): argument 'size' must be tuple of ints, but found element of type "
-                f"{type(n).__name__} at pos {position}"
-            )
-        value = n.__index__()
-        if abs(value) >= 2**63:
-            raise TypeError(
-                f"{function}(): argument 'size' failed to unpack the object at pos {position + 1} "
-                f'with error "Overflow when unpacking long long"'
-            )
+    for value in (sizes := as_ints(function, "size", None, size)):
         if value < 0:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {value}: {list(size)}"
             )
-    return tuple(n.__index__() for n in size)
+    return sizes
 
 
 def as_dtype(function: str, dtype: Any) -> Any:
@@ -257,11 +252,7 @@ def dtype_of(out: Tensor | None, function: str, dtype: Any, position: int = 1) -
 
 def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
     dtype_of(out, function, dtype, 2)
-    if modes.bits & NO_GRAD == 0 and out.requires_grad:
-        raise RuntimeError(
-            f"{function}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad."
-        )
+    refuse_history(f"{function}(): ", out)
     if shape != out.array.shape:
         resize_array(out, shape, contiguous_strides(shape))
     return out if value is None else out.fill_(value)
@@ -312,16 +303,6 @@ def scalar_tensor(
     return new_filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 
-def item_of(value: Any) -> Any:
-    """A Python number of a tensor of one element that does not require grad, or of NumPy's scalar.
-
-    Anything else as it is.
-    """
-    if isinstance(value, Tensor):
-        return value if value.requires_grad else value.item()
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def dtype_of_number(value: Any) -> Any:
     if isinstance(value, bool | np.bool_):
         return _core.bool
@@ -343,8 +324,7 @@ def like(
 ):
     if layout is not None or pin_memory is not False:
         check_options(function, layout, pin_memory)
-    if not isinstance(input, Tensor):
-        raise wrong_kind(function, "input", "Tensor", input, 1)
+    check_tensor(function, "input", 1, input)
     array = input.array
     if dtype is not None:
         dtype = as_dtype(function, dtype)

@@ -98,8 +98,7 @@ def from_data(data: Any, dtype: Any):
                 data = data.copy()
             array = _core.from_numpy(data)
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
-    if isinstance(data, str | bytes):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    refuse_text(data)
     if hasattr(data, "__cuda_array_interface__"):
         array = from_cuda_array(data)
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
@@ -173,8 +172,7 @@ class Leaves:
 
     def collect(self, data: Any, sizes: tuple) -> None:
         """Appends the numbers of nested sequences of that shape."""
-        if isinstance(data, str | bytes):
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        refuse_text(data)
         if not sizes:
             self.values.append(data)
             self.kinds[type(data)] = data
@@ -214,6 +212,11 @@ class Leaves:
         return functools.reduce(_core.promote_types, dtypes or {_core.get_default_dtype()})
 
 
+def refuse_text(data: Any) -> None:
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+
+
 def dtype_of_leaf(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
         return leaf.array.dtype
@@ -227,8 +230,7 @@ def dtype_of_leaf(leaf: Any) -> Any:
         return _core.get_default_dtype()
     if isinstance(leaf, complex):
         raise NotImplementedError("complex numbers are not in tiny_torch")
-    if isinstance(leaf, str | bytes):
-        raise TypeError(f"new(): invalid data type '{type(leaf).__name__}'")
+    refuse_text(leaf)
     if is_sequence(leaf):
         raise TypeError(f"'{type(leaf).__name__}' object cannot be interpreted as a number")
     raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
+import numpy as np
+
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, check_bool, is_int, wrong_kind
+from tiny_torch.base.arguments import as_int, as_number, check_bool, check_given, is_int
 from tiny_torch.base.devices import array_module, to_device
 from tiny_torch.base.docstrings import give_name
-from tiny_torch.base.dtypes import check_range, not_implemented
+from tiny_torch.base.dtypes import INDICES, check_implemented, check_range, not_implemented
 from tiny_torch.functions.common import into, place_of, refuse_history
 from tiny_torch.functions.creation.fill import (
     as_dtype,
@@ -21,7 +23,6 @@ from tiny_torch.functions.creation.fill import (
     dtype_of,
     finish,
     int64,
-    item_of,
 )
 from tiny_torch.functions.public import function
 from tiny_torch.tensor import Tensor, wrap
@@ -66,31 +67,33 @@ def arange(
     start = 0 if start is None else as_end("arange", "start", start)
     end = as_end("arange", "end", end)
     step = 1 if step is None else as_end("arange", "step", step)
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    check_bounds(start, end, step)
     if dtype is None:
         floats = float in (type(start), type(end), type(step))
         dtype = _core.get_default_dtype() if floats else int64
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
     whole = dtype is int64
     if whole:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    steps = 0.0 if whole else (end - start) / step
-    if math.isinf(steps):
+    count = -((start - end) // step) if whole else (end - start) / step
+    if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
-    count = -((start - end) // step) if whole else math.ceil(steps)
+    count = math.ceil(count)
     if not whole and not dtype.is_floating_point:
-        check_not_bool("arange_cpu", dtype)
+        refuse_bool("arange_cpu", dtype)
         start, step = int(start), int(step)
-    if count >= 2**63:
-        raise RuntimeError("invalid size, possible overflow?")
     array = array_module(device).arange(start, step, count, dtype, place_of("arange", out))
     return result_tensor(array, out, requires_grad, pin_memory)
+
+
+def check_bounds(start: float, end: float, step: float) -> None:
+    if not (step > 0 or step < 0):
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 @function
@@ -115,8 +118,7 @@ def range(
     >>> torch.range(1, 2, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
     """
-    if end is None:
-        raise TypeError('range() missing 1 required positional arguments: "end"')
+    check_given("range", "end", end is not None)
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
@@ -132,19 +134,14 @@ def range(
         as_end("range", name, value)
         for name, value in (("start", start), ("end", end), ("step", step))
     )
-    check_not_bool("range_cpu", dtype)
+    refuse_bool("range_cpu", dtype)
     if not dtype.is_floating_point and math.isfinite(step):
         step = int(step)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    check_bounds(start, end, step)
     if not dtype.is_floating_point:
         start, end = int(start), int(end)
     count = (end - start) / step
-    if not count < 2**63 - 1:
+    if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     array = array_module(device).arange(start, step, int(count) + 1, dtype, place_of("range", out))
     return result_tensor(array, out, requires_grad, pin_memory)
@@ -224,11 +221,16 @@ def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tupl
     count = steps.__index__()
     if count < 0:
         raise RuntimeError("number of steps must be non-negative")
-    check_not_bool(f"{function}_cpu", dtype)
+    refuse_bool(f"{function}_cpu", dtype)
     first, last = endpoint(function, start), endpoint(function, end)
     if count:
         first = as_element(first, dtype)
     return first, as_element(last, dtype) if count > 1 else 0.0, count
+
+
+def refuse_bool(kernel: str, dtype: Any) -> None:
+    if dtype is _core.bool:
+        raise not_implemented(kernel, dtype)
 
 
 def endpoint(function: str, value: Any) -> Any:
@@ -239,10 +241,8 @@ def endpoint(function: str, value: Any) -> Any:
             f"{function} only supports 0-dimensional start and end tensors, but got one with "
             f"{value.ndim} dimension(s)."
         )
-    value = as_end(function, "start", value.detach() if isinstance(value, Tensor) else value)
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
-    return value
+    value = value.detach() if isinstance(value, Tensor) else value
+    return as_end(function, "start", as_number(function, "start", None, value))
 
 
 def as_element(value: Any, dtype: Any) -> float:
@@ -256,15 +256,8 @@ def as_element(value: Any, dtype: Any) -> float:
 def as_end(function: str, argument: str, value: Any) -> Any:
     if type(value) is int or type(value) is float:
         return value
-    value = item_of(value)
-    if not isinstance(value, bool | int | float):
-        raise wrong_kind(function, argument, "Number", value)
-    return int(value) if isinstance(value, bool) else value
-
-
-def check_not_bool(kernel: str, dtype: Any) -> None:
-    if dtype is _core.bool:
-        raise not_implemented(kernel, dtype)
+    value = as_number(function, argument, None, value)
+    return float(value) if isinstance(value, (float, np.floating)) else int(value)
 
 
 def result_tensor(
@@ -327,14 +320,13 @@ def triangle_indices(name: str, row: int, col: int, keeps: Any, dtype: Any, devi
     for argument, value in (("row", row), ("col", col)):
         if value < 0:
             raise RuntimeError(f"{argument} must be non-negative, got{value}")
-    if dtype not in (int64, _core.int32):
-        raise not_implemented(name, dtype)
+    check_implemented(name, dtype, INDICES)
     rows = _core.arange(0, 1, row, int64).unsqueeze(1)
     places = keeps(_core.arange(0, 1, col, int64).sub(rows)).nonzero()  # (n, 2)
     return to_device(places.transpose(0, 1).contiguous().astype(dtype), device)
 
 
-def triangle(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
+def make_triangle_indices(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
     """torch.tril_indices and triu_indices."""
 
     @function
@@ -361,5 +353,5 @@ def triangle(name: str, where: str, keeps: str) -> Callable[..., Tensor]:
     return indices
 
 
-tril_indices = triangle("tril_indices", "below", "le")
-triu_indices = triangle("triu_indices", "above", "ge")
+tril_indices = make_triangle_indices("tril_indices", "below", "le")
+triu_indices = make_triangle_indices("triu_indices", "above", "ge")

@@ -76,7 +76,7 @@ def by(shape: Any, name: str, doc: str) -> Callable[..., Tensor]:
     return make
 
 
-def triangle(samples: Tensor, last: int) -> Tensor:
+def rise_and_fall(samples: Tensor, last: int) -> Tensor:
     rise = samples * (2 / last)
     return rise.minimum(2 - rise)
 
@@ -132,7 +132,7 @@ def hamming_window(
 
 
 bartlett_window = by(
-    triangle,
+    rise_and_fall,
     "bartlett_window",
     """(window_length,): a triangle, 1 - |2 n / N - 1|.
 

@@ -15,7 +15,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace, quick
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_number
-from tiny_torch.base.dtypes import HALVES, check_range, not_implemented, scalar_type
+from tiny_torch.base.dtypes import HALVES, NUMERIC, check_implemented, check_range, scalar_type
 from tiny_torch.functions.common import (
     check_operand,
     check_tensor,
@@ -82,12 +82,7 @@ def scaled_sum(input: Any, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
         return Addcmul, (input, other, alpha)
     alpha = as_number("add", "alpha", None, alpha)
     dtype = result_type(input, other)
-    if isinstance(alpha, bool) and dtype is not _core.bool:
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and not dtype.is_floating_point:
-        raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
-        )
+    check_factor("alpha", alpha, dtype)
     if dtype is _core.bool:
         truth = bool(alpha)
         return Add, (
@@ -96,6 +91,15 @@ def scaled_sum(input: Any, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
         )
     check_range(alpha, dtype)
     return Addcmul, (input, other, alpha)
+
+
+def check_factor(name: str, value: Number, dtype: Any) -> None:
+    if isinstance(value, bool) and dtype is not _core.bool:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if isinstance(value, float) and not dtype.is_floating_point:
+        raise RuntimeError(
+            f"For integral input tensors, argument {name} must not be a floating point number."
+        )
 
 
 def check_subtraction(*operands: Any) -> None:
@@ -247,8 +251,7 @@ def checked_bounds(input: Tensor, min: Any, max: Any) -> tuple:
     min = None if min is None else as_number("clamp", "min", None, min)
     max = None if max is None else as_number("clamp", "max", None, max)
     dtype = result_type(input, *[bound for bound in (min, max) if bound is not None])
-    if dtype is _core.bool:
-        raise not_implemented("clamp_scalar_cpu", dtype)
+    check_implemented("clamp_scalar_cpu", dtype, NUMERIC)
     for bound in (min, max):
         if bound is not None:
             check_range(bound, dtype)

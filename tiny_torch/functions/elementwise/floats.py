@@ -6,8 +6,8 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.base.dtypes import finfo, not_implemented
+from tiny_torch.base.arguments import check_kind
+from tiny_torch.base.dtypes import NUMERIC, check_implemented, finfo
 from tiny_torch.functions.common import check_operand, check_tensor, into, name_results, write_out
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.elementwise.arithmetic import Pow
@@ -34,8 +34,8 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
 
 
 def check_powers(name: str, input: Any, other: Any) -> None:
-    if other.dtype is _core.bool and input.is_floating_point():
-        raise not_implemented("ldexp_cpu_exp", other.dtype)
+    if input.is_floating_point():
+        check_implemented("ldexp_cpu_exp", other.dtype, NUMERIC)
 
 
 @function_and_method
@@ -103,8 +103,7 @@ def replacements(name: str, input: Any, nan: Any, posinf: Any, neginf: Any) -> t
     ):
         if value is None:
             value = default
-        if not isinstance(value, int | float):
-            raise wrong_kind(name, argument, "float", value, position)
+        check_kind(name, argument, position, value, "float", int | float)
         values.append(float(value))
     return tuple(values)
 

@@ -8,8 +8,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, wrong_kind
-from tiny_torch.base.dtypes import cannot_cast, check_range
+from tiny_torch.base.arguments import as_int, check_kind
+from tiny_torch.base.dtypes import check_range, scalar_type
 from tiny_torch.functions.common import into, write_out
 from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.public import function, function_and_method, method
@@ -18,9 +18,7 @@ from tiny_torch.tensor import Tensor
 
 
 def check_order(n: Any, input: Any) -> None:
-    if not isinstance(n, int) or isinstance(n, bool):
-        raise wrong_kind("polygamma", "n", "int", n, 1)
-    if n < 0:
+    if as_int("polygamma", "n", 1, n) < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
 
 
@@ -73,7 +71,10 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
 @method
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
     if not self.is_floating_point() and p >= 1:
-        raise RuntimeError(f"mvlgamma: {cannot_cast(self.dtype, _core.get_default_dtype())}")
+        kinds = scalar_type(self.dtype), scalar_type(_core.get_default_dtype())
+        raise RuntimeError(
+            "mvlgamma: result type {} can't be cast to the desired output type {}".format(*kinds)
+        )
     return self.copy_(mvlgamma(self.clone(), p))
 
 
@@ -94,8 +95,7 @@ def epsilon(input: Any, eps: Any) -> float:
     """The bound as a number: -1 for none."""
     if eps is None:
         return -1.0
-    if not isinstance(eps, int | float):
-        raise wrong_kind("logit", "eps", "float", eps, 2)
+    check_kind("logit", "eps", 2, eps, "float", int | float)
     dtype = input.dtype if input.is_floating_point() else _core.get_default_dtype()
     check_range(eps, dtype)
     return float(eps)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import check_kind
 from tiny_torch.functions.common import applied_same, check_dim_exists, into_same
 from tiny_torch.functions.index.values import check_mean, checked_number
 from tiny_torch.functions.public import function_and_method, method
@@ -105,8 +105,7 @@ def scatter_operation(name: str, reduce: Any) -> tuple:
     """(op, what follows the dim) for scatter's `reduce`."""
     if reduce is None:
         return Scatter, ()
-    if not isinstance(reduce, str):
-        raise wrong_kind(name, "reduce", "str", reduce)
+    check_kind(name, "reduce", None, reduce, "str", str)
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     return ScatterCombine, (ADD if reduce == "add" else MULTIPLY,)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import check_kind
 from tiny_torch.functions.common import into, into_same, place_of
 from tiny_torch.functions.public import function
 from tiny_torch.ops.elementwise.arithmetic import result_type
@@ -24,15 +24,13 @@ def common(*operands: Any) -> list:
     return [array if array.dtype is dtype else array.astype(dtype) for array in arrays]
 
 
+OPERAND = Tensor | int | float
+
+
 def check_out(name: str, out: Any, out_int32: bool) -> None:
     wanted = _core.int32 if out_int32 else _core.int64
     if isinstance(out, Tensor) and out.array.dtype is not wanted:
         raise RuntimeError(f"torch.{name}(): output tensor's dtype is {out.dtype}, not {wanted}")
-
-
-def check_value(name: str, argument: str, value: Any) -> None:
-    if not isinstance(value, Tensor | int | float):
-        raise wrong_kind(name, argument, "Tensor or Number", value)
 
 
 @function
@@ -57,7 +55,7 @@ def searchsorted(
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
-    check_value("searchsorted", "input", input)
+    check_kind("searchsorted", "input", None, input, "Tensor or Number", OPERAND)
     if side not in (None, "left", "right"):
         raise RuntimeError(
             f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
@@ -101,7 +99,7 @@ def bucketize(
     >>> torch.bucketize(torch.tensor([0.5, 1.0, 7.0]), torch.tensor([1.0, 5.0]))
     tensor([0, 0, 2])
     """
-    check_value("bucketize", "input", input)
+    check_kind("bucketize", "input", None, input, "Tensor or Number", OPERAND)
     if boundaries.array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
@@ -130,8 +128,8 @@ def isin(
     """
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements
-    check_value("isin", "elements", elements)
-    check_value("isin", "test_elements", test_elements)
+    check_kind("isin", "elements", None, elements, "Tensor or Number", OPERAND)
+    check_kind("isin", "test_elements", None, test_elements, "Tensor or Number", OPERAND)
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of elements and test_elements must be Tensor")
     for operand in (elements, test_elements):

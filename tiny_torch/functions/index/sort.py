@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
+from tiny_torch.base.arguments import as_int, check_bool, check_given, check_kind
 from tiny_torch.base.docstrings import give_name
 from tiny_torch.functions.common import compute_for_out, into, into_same, standalone
 from tiny_torch.functions.index.selection import checked_dim, select_pair
@@ -114,8 +114,7 @@ def kthvalue(
 
 def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_nan: bool) -> Any:
     if dim is None:
-        if keepdim or out is not None:
-            raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+        check_given(name, "dim", not keepdim and out is None)
         return apply(MedianOfAll, input, ignore_nan)
     dim = checked_dim(name, input, dim)
     return select_pair(name, Median, out, input, dim, keepdim, ignore_nan)
@@ -180,8 +179,7 @@ def check_quantile(name: str, input: Any, q: Any, interpolation: str, out: Any) 
     if isinstance(out, Tensor) and out.array.dtype is not dtype:
         raise RuntimeError(f"{name}() out tensor must be same dtype as the input tensor")
     if not isinstance(q, Tensor):
-        if not isinstance(q, int | float):
-            raise wrong_kind(name, "q", "Tensor or float", q)
+        check_kind(name, "q", None, q, "Tensor or float", int | float)
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         return input.new_full((), q)

@@ -8,8 +8,8 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_float, wrong_kind
-from tiny_torch.base.dtypes import other_type
+from tiny_torch.base.arguments import as_float, as_int
+from tiny_torch.base.dtypes import check_same_type
 from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.creation.ranges import triu_indices
 from tiny_torch.functions.linalg.lapack import check_precision
@@ -56,16 +56,20 @@ def cdist(
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
-    if x1.dtype is not x2.dtype:
-        raise other_type(x1.dtype, x2.dtype)
+    check_same_type(x1.dtype, x2.dtype)
     check_precision("cdist", x1)
-    p = as_float("cdist", "p", 3, p)
-    if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
+    p = as_order("cdist", 3, p)
     check_broadcast(x1.shape[:-2], x2.shape[:-2])
     if p == 2 and MODES[compute_mode](max(x1.shape[-2], x2.shape[-2])):
         return apply(EuclideanDist, x1, x2)
     return pair_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def as_order(name: str, position: int, p: float) -> float:
+    p = as_float(name, "p", position, p)
+    if p < 0:
+        raise RuntimeError(f"{name} only supports non-negative p values")
+    return p
 
 
 def pair_norm(pairs: Tensor, p: float) -> Tensor:
@@ -92,15 +96,10 @@ def cov(
     `fweights` says how often each was observed (integers), `aweights` how much it counts.
     https://pytorch.org/docs/stable/generated/torch.cov.html
     """
-    if input.ndim > 2:
-        raise RuntimeError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
-        )
+    check_two_dims("cov", input)
     if str(input.dtype) == "torch.bool":
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    if isinstance(correction, bool) or not isinstance(correction, int):
-        raise wrong_kind("cov", "correction", "int", correction)
+    correction = as_int("cov", "correction", None, correction)
     x = input if input.ndim == 2 else input.reshape(1, -1)
     count = x.shape[1]
     check_weights("fweights", fweights, count, False)
@@ -131,6 +130,14 @@ def cov(
     return (c if positive else c / 0).squeeze()
 
 
+def check_two_dims(name: str, input: Tensor) -> None:
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"{name}(): expected input to have two or fewer dimensions but got an input with "
+            f"{input.ndim} dimensions"
+        )
+
+
 def check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
     if weights is None:
         return
@@ -154,11 +161,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.corrcoef.html
     """
-    if input.ndim > 2:
-        raise RuntimeError(
-            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
-        )
+    check_two_dims("corrcoef", input)
     if input.is_floating_point() and input.numel():  # rows times powers of two: no square overflows
         exponents = input.detach().abs().amax(-1, keepdim=True).frexp().exponent
         input = input.ldexp(-exponents)
@@ -239,9 +242,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
-    p = as_float("pdist", "p", 2, p)
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
+    p = as_order("pdist", 2, p)
     check_precision("pdist", input)
     first, second = triu_indices(len(input), len(input), 1)
     return pair_norm(input[first] - input[second], p)

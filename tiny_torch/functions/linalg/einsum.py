@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import check_kind
 from tiny_torch.functions.common import check_listed, into
 from tiny_torch.functions.linalg.matmul import bmm, dot, mm
 from tiny_torch.functions.public import function
@@ -58,8 +58,7 @@ def einsum(*args: Any) -> Tensor:
         equation, operands = args[0], args[1:]
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         return einsum(equation, *operands[0])
-    if not isinstance(equation, str):
-        raise wrong_kind("einsum", "equation", "str", equation, 1)
+    check_kind("einsum", "equation", 1, equation, "str", str)
     check_listed("einsum", 2, operands)
     return make_plan(equation, tuple([x.array.shape for x in operands]))(operands)
 

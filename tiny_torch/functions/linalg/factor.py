@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.dtypes import not_implemented, scalar_type
+from tiny_torch.base.dtypes import FLOATING, SINGLE_AND_DOUBLE, check_implemented, scalar_type
 from tiny_torch.functions.common import check_dim_exists, into, into_same, name_results, standalone
 from tiny_torch.functions.linalg.lapack import (
     WITHOUT_INVERSE,
@@ -14,6 +14,7 @@ from tiny_torch.functions.linalg.lapack import (
     check_input,
     check_matrix,
     check_precision,
+    check_same_types,
     check_square,
 )
 from tiny_torch.functions.public import function_and_method
@@ -47,7 +48,7 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    check_input("linalg.cholesky", "input", input)
+    check_input("linalg.cholesky", input)
     L, info = apply(LinalgCholeskyEx, input, bool(upper))
     check_info("linalg.cholesky", info, NOT_POSITIVE)
     return into_same(out, L)
@@ -67,7 +68,7 @@ def cholesky_ex(
     >>> torch.linalg.cholesky_ex(torch.tensor([[[4.0]], [[-1.0]]])).info
     tensor([0, 1], dtype=torch.int32)
     """
-    check_input("linalg.cholesky", "input", input)
+    check_input("linalg.cholesky", input)
     results = apply(LinalgCholeskyEx, input, bool(upper))
     if check_errors:
         check_info("linalg.cholesky_ex", results[1], NOT_POSITIVE)
@@ -101,11 +102,7 @@ def cholesky_solve(
             raise RuntimeError(
                 f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead"
             )
-    if input.dtype is not input2.dtype:
-        raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type "
-            f"{scalar_type(input.dtype)} and A of type {scalar_type(input2.dtype)} instead."
-        )
+    check_same_types("", "b", input, "A", input2, ".")
     check_square("cholesky_solve", input2)
     if input.shape[-2] != input2.shape[-1]:
         raise RuntimeError(
@@ -113,7 +110,7 @@ def cholesky_solve(
             f"{input2.shape[-1]} but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
     check_broadcast(input.shape[:-2], input2.shape[:-2])
-    check_numbers("cholesky_solve_cpu", input)
+    check_implemented("cholesky_solve_cpu", input.dtype, SINGLE_AND_DOUBLE)
     return into(out, solve_by_factor(input2, input, bool(upper)))
 
 
@@ -137,20 +134,14 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> 
     tensor([[0.2500, 0.0000],
             [0.0000, 1.0000]])
     """
-    check_matrix("cholesky_inverse", "cholesky_inverse", "input", input)
+    check_matrix("cholesky_inverse", input)
     check_square("cholesky_inverse", input)
-    check_numbers("cholesky_inverse_out_cpu", input)
+    check_implemented("cholesky_inverse_out_cpu", input.dtype, SINGLE_AND_DOUBLE)
     zeros = input.detach().diagonal(0, -2, -1) == 0
     order = zeros.int().argmax(-1) + 1 if zeros.shape[-1] else zeros.sum(-1)
     check_info("cholesky_inverse", order * zeros.any(-1), WITHOUT_INVERSE)
     eye = input.new_ones(input.shape[-1]).diag_embed()
     return into(out, solve_by_factor(input, eye.expand(input.shape), bool(upper)))
-
-
-def check_numbers(name: str, A: Tensor) -> None:
-    """NotImplementedError but for float32 and float64."""
-    if not A.is_floating_point() or A.itemsize == 2:
-        raise not_implemented(name, A.dtype)
 
 
 @as_one
@@ -160,7 +151,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     (m, n) -> Q (m, k), R (k, n), where k is min(m, n) in mode "reduced", m in mode "complete"; in
     mode "r" Q is empty. https://pytorch.org/docs/stable/generated/torch.linalg.qr.html
     """
-    check_matrix("linalg.qr", "linalg_qr", "A", A)
+    check_matrix("linalg.qr", A)
     check_floating("linalg.qr", A)
     check_precision("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -194,9 +185,8 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     >>> torch.allclose(torch.linalg.householder_product(a, tau) @ a.triu(), A)
     True
     """
-    if input.ndim < 2:
-        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
-    check_numbers("geqrf_cpu", input)
+    check_matrix("torch.geqrf", input, "input")
+    check_implemented("geqrf_cpu", input.dtype, SINGLE_AND_DOUBLE)
     return name_results("geqrf", apply(Geqrf, input), out)
 
 
@@ -214,8 +204,7 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tenso
             [ 0.]])
     """
     name = "torch.linalg.householder_product"
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    check_matrix(name, input, "input")
     m, n = input.shape[-2:]
     if m < n:
         raise RuntimeError(
@@ -241,7 +230,7 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tenso
             f"{name}: tau dtype {scalar_type(tau.dtype)} does not match input dtype "
             f"{scalar_type(input.dtype)}"
         )
-    check_numbers("orgqr_cpu", input)
+    check_implemented("orgqr_cpu", input.dtype, SINGLE_AND_DOUBLE)
     eye = input.new_ones(m).diag_embed()[:n].expand((*input.shape[:-2], n, m))
     vectors = input.tril(-1) + eye.mT
     product = eye.contiguous()  # transposed, so that the result lies column after column
@@ -264,12 +253,11 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     Only the lower (UPLO "L") or upper triangle is read. Raises LinAlgError where LAPACK finds none.
     https://pytorch.org/docs/stable/generated/torch.linalg.eigh.html
     """
-    check_matrix("linalg.eigh", "linalg_eigh", "input", input)
+    check_matrix("linalg.eigh", input)
     check_square("linalg.eigh", input)
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    if not input.is_floating_point():
-        raise not_implemented("linalg_eigh_cpu", input.dtype)
+    check_implemented("linalg_eigh_cpu", input.dtype, FLOATING)
     check_precision("linalg.eigh", input)
     return name_results("linalg_eigh", apply(LinalgEigh, input, UPLO.upper()), out)
 
@@ -280,7 +268,7 @@ def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.linalg.eigvalsh.html
     """
-    check_matrix("linalg.eigh", "linalg_eigvalsh", "input", input)
+    check_matrix("linalg.eigh", input)
     return into_same(out, eigh(input, UPLO)[0])
 
 
@@ -296,7 +284,7 @@ def eig(input: Tensor, *, out: Any = None) -> Any:
     >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [1.0, 3.0]])).eigenvalues.sort().values
     tensor([2., 3.])
     """
-    check_matrix("linalg.eig", "linalg_eig", "input", input)
+    check_matrix("linalg.eig", input)
     check_square("linalg.eig", input)
     if not input.is_floating_point():
         raise RuntimeError(f"Unknown Complex ScalarType for {scalar_type(input.dtype)}")
@@ -318,12 +306,12 @@ def eigvals(input: Tensor, *, out: Any = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.linalg.eigvals.html
     """
-    check_matrix("linalg.eig", "linalg_eigvals", "input", input)
+    check_matrix("linalg.eig", input)
     return into_same(out, eig(input)[0])
 
 
 def check_svd(A: Any, function: str, driver: str | None) -> None:
-    check_matrix("linalg.svd", function, "A", A)
+    check_matrix("linalg.svd", A)
     if driver is not None:
         raise RuntimeError(
             f"torch.linalg.{function.removeprefix('linalg_')}: keyword argument `driver=` is only "

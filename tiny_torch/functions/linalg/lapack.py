@@ -13,10 +13,15 @@ WITHOUT_INVERSE = (
 )
 
 
-def check_matrix(name: str, function: str, argument: str, A: Any) -> None:
-    """TypeError unless A is a tensor, RuntimeError unless it is at least a matrix."""
+def check_matrix(name: str, A: Any, argument: str = "The input tensor A") -> None:
     if A.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(f"{name}: {argument} must have at least 2 dimensions.")
+
+
+def check_vectors(function: str, **vectors: Tensor) -> None:
+    for name, vector in vectors.items():
+        if vector.ndim != 1:
+            raise RuntimeError(f"{function}: Expected 1-D argument {name}, but got {vector.ndim}-D")
 
 
 def check_square(name: str, A: Tensor) -> None:
@@ -35,14 +40,20 @@ def check_floating(name: str, A: Tensor) -> None:
         )
 
 
-def check_input(
-    name: str, argument: str, A: Any, error: type[Exception] = NotImplementedError
-) -> None:
+def check_input(name: str, A: Any, error: type[Exception] = NotImplementedError) -> None:
     """Square matrices of numbers that LAPACK takes; `error` is raised for half types."""
-    check_matrix(name, name.replace(".", "_"), argument, A)
+    check_matrix(name, A)
     check_square(name, A)
     check_floating(name, A)
     check_precision(name, A, error)
+
+
+def check_same_types(name: str, a: str, A: Tensor, b: str, B: Tensor, end: str = "") -> None:
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{name}Expected {a} and {b} to have the same dtype, but found {a} of type "
+            f"{scalar_type(A.dtype)} and {b} of type {scalar_type(B.dtype)} instead{end}"
+        )
 
 
 def check_precision(name: str, A: Tensor, error: type[Exception] = NotImplementedError) -> None:
@@ -53,8 +64,7 @@ def check_precision(name: str, A: Tensor, error: type[Exception] = NotImplemente
 
 def check_right_side(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     """Of A X = B, or X A = B, with a square A."""
-    if B.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    check_matrix(name, B, "The input tensor B")
     if A.shape[-1] != B.shape[-2 if left else -1]:
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation "

@@ -10,13 +10,13 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base import return_types
-from tiny_torch.base.dtypes import scalar_type
+from tiny_torch.base.dtypes import SINGLE_AND_DOUBLE, check_implemented
 from tiny_torch.functions.common import into_same, name_results, standalone
-from tiny_torch.functions.linalg.factor import check_numbers
 from tiny_torch.functions.linalg.lapack import (
     check_floating,
     check_matrix,
     check_right_side,
+    check_same_types,
     check_square,
 )
 from tiny_torch.functions.public import function, function_and_method, method
@@ -35,7 +35,7 @@ SINGULAR = (
 def factors(name: str, A: Tensor, pivot: bool) -> Any:
     """LU, pivots and info of matrices."""
     check_data(name, A)
-    check_numbers("lu_cpu", A)
+    check_implemented("lu_cpu", A.dtype, SINGLE_AND_DOUBLE)
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return apply(LinalgLuFactorEx, A)
@@ -247,16 +247,12 @@ def take_rows(B: Tensor, rows: Tensor) -> Tensor:
 
 def check_system(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
     name = "linalg.lu_solve"
-    check_matrix("torch." + name, "linalg_lu_solve", "LU", LU)
+    check_matrix("torch." + name, LU)
     check_floating("torch." + name, LU)
     check_square("torch." + name, LU)
     if pivots.dtype is not _core.int32:
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
-    if LU.dtype is not B.dtype:
-        raise RuntimeError(
-            f"{name}: Expected LU and B to have the same dtype, but found LU of type "
-            f"{scalar_type(LU.dtype)} and B of type {scalar_type(B.dtype)} instead"
-        )
+    check_same_types(f"{name}: ", "LU", LU, "B", B)
     check_right_side(name, LU, B, left)
     n = LU.shape[-1]
     if pivots.ndim == 0 or pivots.shape[-1] != n:
@@ -269,7 +265,7 @@ def check_system(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
             f"shape {list(pivots.shape)} instead"
         )
     check_broadcast(LU.shape[:-2], B.shape[:-2])
-    check_numbers("linalg.lu_solve_cpu", LU)
+    check_implemented("linalg.lu_solve_cpu", LU.dtype, SINGLE_AND_DOUBLE)
     for bad, place in ((pivots < 1, "greater or equal to 1"),
                        (pivots > n, "smaller or equal to LU.size(-2)")):  # fmt: skip
         if bad.any():

@@ -11,7 +11,7 @@ import numpy as np
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import as_int
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import finfo
 from tiny_torch.functions.common import into, into_same, name_results
@@ -82,7 +82,7 @@ def matrix_rank(
     """
     if not isinstance(input, Tensor):
         raise TypeError("linalg_matrix_rank() received an invalid combination of arguments")
-    check_matrix("torch.linalg.matrix_rank", "linalg_matrix_rank", "input", input)
+    check_matrix("torch.linalg.matrix_rank", input)
     if not input.is_floating_point() or input.itemsize == 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
     input = input.detach()
@@ -109,8 +109,7 @@ def lstsq(
     that A need not have full rank. https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
     name, A, B = "torch.linalg.lstsq", input, b
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    check_matrix(name, A, "input")
     if B.ndim < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A.dtype is not B.dtype:
@@ -148,7 +147,7 @@ def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
 
     inf where a matrix is singular. https://pytorch.org/docs/stable/generated/torch.linalg.cond.html
     """
-    check_matrix("linalg.cond", "linalg_cond", "input", input)
+    check_matrix("linalg.cond", input)
     if p in (None, 2, -2):
         S = svdvals(input)
         if S.shape[-1] == 0:
@@ -185,9 +184,8 @@ def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     tensor([[1, 5],
             [0, 1]])
     """
-    check_matrix("linalg.matrix_power", "linalg_matrix_power", "input", input)
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise wrong_kind("linalg_matrix_power", "n", "int", n, 2)
+    check_matrix("linalg.matrix_power", input)
+    n = as_int("linalg_matrix_power", "n", 2, n)
     check_square("linalg.matrix_power", input)
     if n < 0:
         input, n = inv(input), -n
@@ -222,7 +220,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    check_matrix("linalg.matrix_exp", "linalg_matrix_exp", "input", input)
+    check_matrix("linalg.matrix_exp", input)
     check_floating("linalg.matrix_exp", input)
     check_square("linalg.matrix_exp", input)
     return apply(LinalgMatrixExp, input)

@@ -10,9 +10,10 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.base.docstrings import with_parameters
-from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
+from tiny_torch.base.dtypes import HALVES, check_cast, check_range
 from tiny_torch.functions.common import compute_for_out, into, into_same
-from tiny_torch.functions.elementwise.arithmetic import addcmul
+from tiny_torch.functions.elementwise.arithmetic import addcmul, check_factor
+from tiny_torch.functions.linalg.lapack import check_vectors
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap, scale_by
 from tiny_torch.ops.elementwise.arithmetic import Number, everywhere, result_type
@@ -131,9 +132,7 @@ def addr(
 
     https://pytorch.org/docs/stable/generated/torch.addr.html
     """
-    for name, vector in (("vec1", vec1), ("vec2", vec2)):
-        if vector.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    check_vectors("addr", vec1=vec1, vec2=vec2)
     refuse_overlap(out, (), (input, vec1, vec2))
     dtype = result_type(input, vec1, vec2)
     check_factor("beta", beta, dtype)
@@ -152,19 +151,9 @@ def addr_(
     self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
     result = addr(self, vec1, vec2, beta=beta, alpha=alpha)
-    if not _core.can_cast(result.dtype, self.dtype):
-        raise cannot_cast(result.dtype, self.dtype)
+    check_cast(result.dtype, self.dtype)
     if self.shape != result.shape:
         raise RuntimeError(
             f"addr_: expected a tensor of shape {list(result.shape)}, got {list(self.shape)}"
         )
     return self.copy_(result)
-
-
-def check_factor(name: str, value: Number, dtype: Any) -> None:
-    if isinstance(value, bool) and dtype is not _core.bool:
-        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-    if isinstance(value, float) and not dtype.is_floating_point:
-        raise RuntimeError(
-            f"For integral input tensors, argument {name} must not be a floating point number."
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import as_int
 from tiny_torch.functions.common import into_same, name_results, standalone
 from tiny_torch.functions.linalg.lapack import (
     WITHOUT_INVERSE,
@@ -43,7 +43,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
 
 
 def regular_inverse(name: str, A: Tensor) -> Tensor:
-    check_input("linalg.inv", "A", A, RuntimeError)
+    check_input("linalg.inv", A, RuntimeError)
     inverse, info = apply(LinalgInvEx, A)
     check_info(name, info, WITHOUT_INVERSE)
     return inverse
@@ -60,7 +60,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     >>> torch.linalg.inv_ex(torch.tensor([[[2.0]], [[0.0]]])).info
     tensor([0, 1], dtype=torch.int32)
     """
-    check_input("linalg.inv", "A", A, RuntimeError)
+    check_input("linalg.inv", A, RuntimeError)
     results = apply(LinalgInvEx, A)
     if check_errors:
         check_info("linalg.inv_ex", results[1], WITHOUT_INVERSE)
@@ -113,7 +113,7 @@ def solution_and_info(
 ) -> tuple[Tensor, Tensor]:
     """X, and info of A's batch; `error` is raised for half types."""
     name = "linalg.solve"
-    check_matrix(name, "linalg_solve", "A", A)
+    check_matrix(name, A)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     if vector and not left:
         raise RuntimeError(
@@ -143,8 +143,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
     >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
     torch.Size([6, 2, 3])
     """
-    if isinstance(ind, bool) or not isinstance(ind, int):
-        raise wrong_kind("linalg_tensorinv", "ind", "int", ind)
+    ind = as_int("linalg_tensorinv", "ind", None, ind)
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:
@@ -197,7 +196,7 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(8.)
     """
-    check_input("linalg.det", "A", A)
+    check_input("linalg.det", A)
     return into_same(out, apply(LinalgDet, A))
 
 
@@ -212,7 +211,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
     """
-    check_input("linalg.slogdet", "A", A, RuntimeError)
+    check_input("linalg.slogdet", A, RuntimeError)
     return name_results("linalg_slogdet", apply(LinalgSlogdet, A), out)
 
 

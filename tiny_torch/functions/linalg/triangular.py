@@ -39,7 +39,7 @@ def solve_triangular(
             [2.]])
     """
     name = "linalg.solve_triangular"
-    check_matrix(name, "linalg_solve_triangular", "input", input)
+    check_matrix(name, input)
     check_pair(name, input, B, left)
     return into_same(out, apply(LinalgSolveTriangular, input, B, upper, left, unitriangular))
 

@@ -9,8 +9,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
-from tiny_torch.base.dtypes import not_implemented, other_type, scalar_type
+from tiny_torch.base.arguments import as_int, check_kind
+from tiny_torch.base.dtypes import NUMERIC, check_implemented, check_same_type, scalar_type
 from tiny_torch.functions.common import (
     check_listed,
     into,
@@ -19,6 +19,7 @@ from tiny_torch.functions.common import (
     write_out,
 )
 from tiny_torch.functions.linalg.einsum import tensordot
+from tiny_torch.functions.linalg.lapack import check_vectors
 from tiny_torch.functions.linalg.matmul import dot, matmul
 from tiny_torch.functions.public import function, function_and_method
 from tiny_torch.functions.shape.join import cat
@@ -56,8 +57,6 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
-    if input.dtype is not other.dtype:
-        raise RuntimeError("both inputs should have same dtype")
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
@@ -68,9 +67,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.outer.html
     """
-    if input.ndim != 1 or vec2.ndim != 1:
-        name, vector = ("self", input) if input.ndim != 1 else ("vec2", vec2)
-        raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    check_vectors("outer", self=input, vec2=vec2)
     column = input.unsqueeze(1)
     return apply(Mul, column, vec2) if out is None else write_out(Mul, "outer", out, column, vec2)
 
@@ -138,10 +135,8 @@ def cross_along(input: Tensor, other: Tensor, dim: int, out: Tensor | None) -> T
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and "
             f"{sizes[1]}"
         )
-    if x.dtype is not y.dtype:
-        raise other_type(x.dtype, y.dtype)
-    if x.dtype is _core.bool:
-        raise not_implemented("cross", x.dtype)
+    check_same_type(x.dtype, y.dtype)
+    check_implemented("cross", x.dtype, NUMERIC)
     refuse_overlap(out, (input, other))
     result = apply(LinalgCross, input, other, dim)
     return result if out is None else into_same(out, result)
@@ -176,8 +171,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     tensor([[ 1,  2,  4,  8],
             [ 1,  3,  9, 27]])
     """
-    if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
-        raise wrong_kind("linalg_vander", "N", "int", N)
+    N = None if N is None else as_int("linalg_vander", "N", None, N)
     half = x.is_floating_point() and x.itemsize == 2
     if half or x.dtype is _core.bool:
         raise RuntimeError(
@@ -231,8 +225,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 
 def check_chain(tensors: Any) -> list[Tensor]:
-    if not isinstance(tensors, (tuple, list)):
-        raise wrong_kind("linalg_multi_dot", "tensors", "tuple of Tensors", tensors, 1)
+    check_kind("linalg_multi_dot", "tensors", 1, tensors, "tuple of Tensors", (tuple, list))
     check_listed("linalg_multi_dot", 1, tensors)
     if len(tensors) < 2:
         raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(tensors)))

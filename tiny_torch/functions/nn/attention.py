@@ -12,10 +12,10 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import check_kind
 from tiny_torch.base.modes import Scope
 from tiny_torch.functions.common import check_tensor, check_tensors
-from tiny_torch.functions.nn.dropout import dropout
+from tiny_torch.functions.nn.dropout import check_probability, dropout
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, compose
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
@@ -128,7 +128,7 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else float(scale)
     if enable_gqa:
         key, value = shared_heads(query, key, value)
-    query, key, value = broadcast(query, key, value)
+    query, key, value = expand_leading(query, key, value)
     if key.shape[-2] != value.shape[-2]:
         raise RuntimeError(
             f"{FUNCTION}: expected as many values as keys, got {list(key.shape)} and "
@@ -162,8 +162,7 @@ def check_arguments(
     if attn_mask is not None:
         check_tensor(FUNCTION, "attn_mask", 4, attn_mask)
     for name, number in (("dropout_p", dropout_p), ("scale", scale)):
-        if number is not None and not isinstance(number, float | int):
-            raise wrong_kind(FUNCTION, name, "float", number)
+        check_kind(FUNCTION, name, None, number, "float", float | int | None)
     dtype = query.dtype
     if key.dtype is not dtype or value.dtype is not dtype:
         raise RuntimeError(
@@ -182,8 +181,7 @@ def check_arguments(
             f"{FUNCTION}: query and key must have the same size in the last dim, got "
             f"{list(query.shape)} and {list(key.shape)}"
         )
-    if not 0 <= dropout_p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
+    check_probability(dropout_p)
     if attn_mask is not None and attn_mask.dtype not in (_core.bool, _core.float32, query.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
@@ -225,7 +223,7 @@ def shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Ten
     return result[0], result[1]
 
 
-def broadcast(*tensors: Tensor) -> list[Tensor]:
+def expand_leading(*tensors: Tensor) -> list[Tensor]:
     """The tensors with the same leading dims."""
     leading = [tensor.shape[:-2] for tensor in tensors]
     if leading[0] == leading[1] == leading[2]:

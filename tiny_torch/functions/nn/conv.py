@@ -8,7 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.docstrings import in_each_dim
-from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.dtypes import FLOATING, check_implemented
 from tiny_torch.functions.public import function
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
@@ -104,8 +104,7 @@ def conv_transpose(
         batch.array.shape, weight.array.shape, _dims,
         stride, padding, output_padding, groups, dilation,
     )  # fmt: skip
-    if not input.dtype.is_floating_point and input.dtype is not _core.int64:
-        raise not_implemented(f"conv_transpose{_dims}d", input.dtype)
+    check_implemented(f"conv_transpose{_dims}d", input.dtype, (*FLOATING, _core.int64))
     y = apply(ConvolutionTranspose, batch, weight, bias, *settings)
     return y.squeeze(0) if alone else y
 

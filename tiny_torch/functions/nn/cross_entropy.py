@@ -8,10 +8,16 @@ from tiny_torch import _core
 from tiny_torch._core import class_dim
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
-from tiny_torch.base.arguments import as_float, as_int, wrong_kind
-from tiny_torch.base.dtypes import not_implemented, other_type, promote_types, scalar_type
-from tiny_torch.functions.common import check_dim_exists
-from tiny_torch.functions.nn.losses import checked_reduction
+from tiny_torch.base.arguments import as_float, as_int
+from tiny_torch.base.dtypes import (
+    FLOATING,
+    check_implemented,
+    check_same_type,
+    promote_types,
+    scalar_type,
+)
+from tiny_torch.functions.common import check_dim_exists, check_tensor
+from tiny_torch.functions.nn.losses import checked_reduction, refuse_several_targets
 from tiny_torch.ops.nn.cross_entropy import MEAN, NONE, SUM, CrossEntropy, NllLoss
 from tiny_torch.tensor import Tensor
 
@@ -42,8 +48,7 @@ def nll_loss(
     dim = class_dim(input, target) if plain else None
     if dim is None:
         ignore_index = _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
-        if not input.is_floating_point():
-            raise not_implemented("nll_loss_out_frame", input.dtype)
+        check_implemented("nll_loss_out_frame", input.dtype, FLOATING)
         dim, target = _check_classes(input, target, weight)
     return apply(NllLoss, input, target, weight, dim, REDUCTIONS[reduction], ignore_index)
 
@@ -89,8 +94,7 @@ def cross_entropy(
             dim = 0 if input.ndim == 1 else 1
         else:
             dim, target = _check_classes(input, target, weight)
-        if not input.is_floating_point():
-            raise not_implemented("log_softmax_lastdim_kernel_impl", input.dtype)
+        check_implemented("log_softmax_lastdim_kernel_impl", input.dtype, FLOATING)
     arguments = input, target, weight, dim, REDUCTIONS[reduction], ignore_index, smoothing
     if weight is not None and edge_of(weight) is not None:  # beside probabilities only
         return CrossEntropy.composite(*arguments)
@@ -101,8 +105,8 @@ def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index
     """`ignore_index` as an int; TypeError where an argument is of another kind."""
     named = ("input", input), ("target", target), ("weight", weight)
     for position, (argument, value) in enumerate(named, 1):
-        if not isinstance(value, Tensor) and (value is not None or position < 3):
-            raise wrong_kind(name, argument, "Tensor", value, position)
+        if value is not None or position < 3:
+            check_tensor(name, argument, position, value)
     return as_int(name, "ignore_index", 5, ignore_index)
 
 
@@ -122,8 +126,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tupl
     dim = 0 if ndim == 1 else 1
     if weight is not None:
         _check_weight(input, weight, sizes[dim])
-    if ndim <= 2 and t.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if ndim <= 2:
+        refuse_several_targets(t)
     if ndim == 1:
         if t.size != 1:
             raise ValueError(
@@ -143,14 +147,17 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tupl
     raise RuntimeError(f"Expected target size {list(expected)}, got {list(t.shape)}")
 
 
-def _check_weight(input: Tensor, weight: Tensor, classes: int) -> None:
+def _check_weight_shape(where: str, weight: Tensor, classes: int) -> None:
     if weight.shape != (classes,):
         raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but "
-            f"got weight tensor of shape: {list(weight.shape)}"
+            f"{where}weight tensor should be defined either for all {classes} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}"
         )
-    if weight.dtype is not input.dtype:
-        raise other_type(input.dtype, weight.dtype)
+
+
+def _check_weight(input: Tensor, weight: Tensor, classes: int) -> None:
+    _check_weight_shape("", weight, classes)
+    check_same_type(input.dtype, weight.dtype)
     if edge_of(weight) is not None:
         raise RuntimeError(
             "The function 'nll_loss_forward' is not differentiable with respect to argument "
@@ -170,13 +177,9 @@ def _of_probabilities(
         raise RuntimeError("ignore_index is not supported for floating point target")
     check_dim_exists(input, 1)
     classes = input.shape[0 if input.ndim == 1 else 1]
-    if weight is not None and weight.shape != (classes,):
-        raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
-            f"no classes but got weight tensor of shape: {list(weight.shape)}"
-        )
     dtype = promote_types(input.dtype, target.dtype)
     if weight is not None:
+        _check_weight_shape("cross_entropy: ", weight, classes)
         dtype = promote_types(dtype, weight.dtype)
         weight = weight.to(dtype)
     if not input.is_floating_point():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float, check_bool
-from tiny_torch.base.dtypes import cannot_cast
+from tiny_torch.base.dtypes import check_cast
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.public import function
 from tiny_torch.functions.random.draws import draw
@@ -18,7 +18,7 @@ from tiny_torch.tensor import Tensor, wrap
 DROPPED = SELU_SCALE * SELU_ALPHA  # alpha dropout puts -DROPPED, where SELU tends to
 
 
-def _probability(p: float, training: bool) -> float:
+def as_probability(p: float, training: bool = True) -> float:
     if training is not True and training is not False:
         check_bool("dropout", "training", 3, training)
     if p < 0.0 or p > 1.0:
@@ -36,7 +36,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> torch.nn.functional.dropout(torch.ones(2), training=False)
     tensor([1., 1.])
     """
-    p = _probability(p, training)
+    p = as_probability(p, training)
     return (torch_dropout_ if inplace else torch_dropout)(input, p, training)
 
 
@@ -61,7 +61,7 @@ def dropout1d(
     >>> torch.nn.functional.dropout1d(torch.ones(1, 2), training=False)
     tensor([[1., 1.]])
     """
-    p = _probability(p, training)
+    p = as_probability(p, training)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
@@ -96,7 +96,7 @@ def dropout2d(
     >>> torch.nn.functional.dropout2d(torch.ones(1, 2, 1, 1), training=False).shape
     torch.Size([1, 2, 1, 1])
     """
-    p = _probability(p, training)
+    p = as_probability(p, training)
     _warn_of_dims(2, input.ndim)
     if input.ndim == 3:
         warnings.warn(
@@ -123,7 +123,7 @@ def dropout3d(
     >>> torch.nn.functional.dropout3d(torch.ones(2, 1, 1, 1), training=False).shape
     torch.Size([2, 1, 1, 1])
     """
-    p = _probability(p, training)
+    p = as_probability(p, training)
     _warn_of_dims(3, input.ndim)
     return _by_channel(input, p, training, inplace, input.ndim == 5)
 
@@ -141,7 +141,7 @@ def alpha_dropout(
     >>> torch.nn.functional.alpha_dropout(torch.ones(2))
     tensor([1., 1.])
     """
-    p = _probability(p, training)
+    p = as_probability(p, training)
     function = torch_alpha_dropout_ if inplace else torch_alpha_dropout
     return function(input, p, training)
 
@@ -158,7 +158,7 @@ def feature_alpha_dropout(
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2))
     tensor([[1., 1.]])
     """
-    p = _probability(p, training)
+    p = as_probability(p, training)
     function = torch_feature_alpha_dropout_ if inplace else torch_feature_alpha_dropout
     return function(input, p, training)
 
@@ -166,10 +166,14 @@ def feature_alpha_dropout(
 # ---------------------------------------------------------------------------------------- of torch
 
 
-def is_dropping(name: str, input: Tensor, p: float, train: bool) -> bool:
-    check_tensor(name, "input", 1, input)
+def check_probability(p: float) -> None:
     if p < 0 or p > 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def is_dropping(name: str, input: Tensor, p: float, train: bool) -> bool:
+    check_tensor(name, "input", 1, input)
+    check_probability(p)
     return bool(train) and p != 0 and input.numel() != 0
 
 
@@ -180,7 +184,7 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
     if p == 1:  # draws nothing
         return input.new_zeros(())
     if not input.is_floating_point():
-        raise cannot_cast(_core.float32, input.dtype)
+        check_cast(_core.float32, input.dtype)
     kept = quotient(p, input.dtype) if scaled else 1.0
     array = input.array
     if by_channel:

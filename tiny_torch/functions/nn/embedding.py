@@ -51,6 +51,13 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     return wrap(result)
 
 
+def padding_row(padding_idx: int, rows: int) -> int:
+    """The row that is not trained, counted from the front."""
+    if padding_idx and not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx + rows if padding_idx < 0 else padding_idx
+
+
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -76,10 +83,7 @@ def embedding(
     padding = -1
     if padding_idx is not None:
         padding_idx = as_int("embedding", "padding_idx", 3, padding_idx)
-        rows = weight.size(0)
-        if not -rows <= padding_idx < rows and padding_idx != 0:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding = padding_idx + rows if padding_idx < 0 else padding_idx
+        padding = padding_row(padding_idx, weight.size(0))
     check_bool("embedding", "scale_grad_by_freq", 4, scale_grad_by_freq)
     check_bool("embedding", "sparse", 5, sparse)
     if sparse:

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import is_int, wrong_kind
-from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.dtypes import FLOATING, check_implemented
 from tiny_torch.functions.common import check_tensor, standalone
 from tiny_torch.ops.nn.fold import Col2Im, Im2Col
 from tiny_torch.tensor import Tensor
@@ -84,7 +84,7 @@ def unfold(
         )
     if input.dtype is _core.bool:
         return unfold(input.float(), kernel_size, dilation, padding, stride).bool()
-    _require_float("unfold", input)
+    check_implemented("unfold", input.dtype, FLOATING)
     if len(shape) == 4:
         return apply(Im2Col, input, windows)
     return standalone(apply(Im2Col, input.unsqueeze(0), windows).squeeze(0))
@@ -133,12 +133,7 @@ def fold(
         )
     if input.dtype is _core.bool:
         return fold(input.float(), output_size, kernel_size, dilation, padding, stride).bool()
-    _require_float("fold", input)
+    check_implemented("fold", input.dtype, FLOATING)
     if len(shape) == 3:
         return apply(Col2Im, input, size, windows)
     return standalone(apply(Col2Im, input.unsqueeze(0), size, windows).squeeze(0))
-
-
-def _require_float(kernel: str, input: Tensor) -> None:
-    if not input.array.dtype.is_floating_point:
-        raise not_implemented(kernel, input.dtype)

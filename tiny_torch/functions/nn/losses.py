@@ -13,7 +13,7 @@ from tiny_torch._core import is_pair
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.dtypes import cannot_cast, promote_types, scalar_type
+from tiny_torch.base.dtypes import check_cast, promote_types, scalar_type
 from tiny_torch.functions.common import check_tensor, require_float, rounded_once
 from tiny_torch.functions.memory import result_type
 from tiny_torch.functions.shape.join import broadcast_tensors
@@ -42,6 +42,16 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel:
     return reduction
 
 
+def refuse_several_targets(target: Any) -> None:
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+
+
+def check_reduction(reduction: str, words: str = "a valid value for reduction") -> None:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not {words}")
+
+
 def checked_reduction(
     reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> str:
@@ -54,8 +64,7 @@ def checked_reduction(
             stacklevel=3,
         )
         return "mean"
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     return reduction
 
 
@@ -207,8 +216,7 @@ def binary_cross_entropy_with_logits(
             raise ValueError(
                 f"Target size ({target.shape}) must be the same as input size ({input.shape})"
             )
-        if not target.is_floating_point():
-            raise cannot_cast(result_type(input, target), target.dtype)
+        check_cast(result_type(input, target), target.dtype)
         dtype = target.dtype  # the result's, too
         input, target = _promote("log_sigmoid", input, target)
     positive: Any = 1.0

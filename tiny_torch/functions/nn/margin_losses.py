@@ -10,14 +10,25 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.dtypes import cannot_cast, not_implemented, other_type
+from tiny_torch.base.dtypes import (
+    SINGLE_AND_DOUBLE,
+    check_cast,
+    check_implemented,
+    check_same_type,
+)
 from tiny_torch.functions.common import check_tensor, require_float, rounded_once
 from tiny_torch.functions.creation.fill import full_like, ones_like, zeros_like
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance
 from tiny_torch.functions.nn.activation import logsigmoid
-from tiny_torch.functions.nn.losses import checked_reduction, legacy_reduction, require_constant
+from tiny_torch.functions.nn.losses import (
+    check_reduction,
+    checked_reduction,
+    legacy_reduction,
+    refuse_several_targets,
+    require_constant,
+)
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid
 from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduce_loss
@@ -88,7 +99,7 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif input.ndim != var.ndim or _sizes_that_differ(input, var) != 1:
             raise ValueError("var is of incorrect size")
-    _check_reduction(reduction)
+    check_reduction(reduction, "valid")
     return _gaussian_nll(input, target, var, full, eps, reduction)
 
 
@@ -133,10 +144,14 @@ def soft_margin_loss(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     check_tensor("soft_margin_loss", "input", 1, input)
-    if not input.is_floating_point():
-        raise cannot_cast(_core.float32, input.dtype)
+    check_cast(_core.float32, input.dtype)
     require_constant("soft_margin_loss", "target", target)
     return reduce_loss(-apply(LogSigmoid, (target * input).to(input.dtype)), reduction)
+
+
+def check_power(p: Any) -> None:
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
 
 
 def _require_rows(input: Tensor) -> tuple[int, int]:
@@ -151,8 +166,7 @@ def _require_rows(input: Tensor) -> tuple[int, int]:
 
 def _require_classes(name: str, target: Tensor) -> None:
     check_tensor(name, "target", 2, target)
-    if target.dtype != _core.int64:
-        raise other_type(_core.int64, target.dtype)
+    check_same_type(_core.int64, target.dtype)
 
 
 @as_one
@@ -177,13 +191,11 @@ def multi_margin_loss(
     tensor(0.7500)
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+    check_power(p)
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     require_float("multi_margin_loss", input)
-    if input.dtype not in (_core.float32, _core.float64):
-        raise not_implemented("multi_margin_loss_cpu", input.dtype)
+    check_implemented("multi_margin_loss_cpu", input.dtype, SINGLE_AND_DOUBLE)
     rows, classes = _require_rows(input)
     if target.ndim > 1 or target.numel() != rows:
         raise RuntimeError(
@@ -205,8 +217,7 @@ def multi_margin_loss(
             raise RuntimeError(
                 f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
             )
-        if weight.dtype != input.dtype:
-            raise other_type(input.dtype, weight.dtype)
+        check_same_type(input.dtype, weight.dtype)
         margins = margins * weight[at]
     loss = margins.scatter(1, at, 0.0).mean(1)
     return _of_rows(loss, target.ndim > 0, reduction)
@@ -274,13 +285,8 @@ def multilabel_soft_margin_loss(
         loss = loss * weight
     dim = input.ndim - 1
     loss = (loss / input.size(dim)).sum(dim)
-    _check_reduction(reduction)
+    check_reduction(reduction, "valid")
     return reduce_loss(loss, reduction)
-
-
-def _check_reduction(reduction: str) -> None:
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
 
 
 # ---- rankings and embeddings ------------------------------------------------------------------
@@ -361,8 +367,7 @@ def cosine_embedding_loss(
     tensor(1.)
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    if target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    refuse_several_targets(target)
     dim = target.ndim
     if not input1.ndim == input2.ndim == dim + 1:
         raise RuntimeError(
@@ -443,8 +448,7 @@ def triplet_margin_with_distance_loss(
     >>> loss(x, x, x + 3, distance_function=lambda a, b: (a - b).abs().sum(-1), margin=7.0)
     tensor(1.)
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:

@@ -260,18 +260,13 @@ def linear_of_rows(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def with_heads(mask: Tensor, length: int, keys: int, batch: int, heads: int) -> Tensor:
     """(L, S) or (N heads, L, S) -> (1 or N, 1 or heads, L, S)."""
-    if mask.ndim == 2:
-        if mask.shape != (length, keys):
-            raise RuntimeError(
-                f"The shape of the 2D attn_mask is {mask.shape}, but should be {(length, keys)}."
-            )
-        return mask[None, None]
-    expected = (batch * heads, length, keys)
+    expected = (length, keys) if mask.ndim == 2 else (batch * heads, length, keys)
     if mask.shape != expected:
         raise RuntimeError(
-            f"The shape of the 3D attn_mask is {mask.shape}, but should be {expected}."
+            f"The shape of the {len(expected)}D attn_mask is {mask.shape}, but should be "
+            f"{expected}."
         )
-    return mask.unflatten(0, (batch, heads))
+    return mask[None, None] if mask.ndim == 2 else mask.unflatten(0, (batch, heads))
 
 
 def one_more(mask: Tensor | None) -> Tensor | None:

@@ -12,7 +12,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.docstrings import in_each_dim
-from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.dtypes import FLOATING, check_implemented
 from tiny_torch.base.layouts import suggested_format
 from tiny_torch.functions.common import check_tensors, rounded_once, standalone
 from tiny_torch.functions.public import function
@@ -60,8 +60,8 @@ def max_pool(
     plan = _core.pool_windows(array.shape, _dims, kernel_size, stride, padding, ceil_mode, dilation)
     if return_indices:
         return apply(MaxPoolWithIndices, input, *plan)
-    if _dims == 1 and not array.dtype.is_floating_point:  # which PyTorch has only with positions
-        raise not_implemented("max_pool1d", array.dtype)
+    if _dims == 1:  # of integers PyTorch has it only with positions
+        check_implemented("max_pool1d", array.dtype, FLOATING)
     return apply(MaxPool, input, *plan)
 
 

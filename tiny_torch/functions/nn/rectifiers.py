@@ -10,7 +10,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
-from tiny_torch.base.dtypes import HALVES, check_range, not_implemented
+from tiny_torch.base.dtypes import HALVES, NUMERIC, check_implemented, check_range
 from tiny_torch.functions.common import check_tensor, require_float, write_out
 from tiny_torch.functions.creation.fill import empty, ones_like
 from tiny_torch.functions.public import function, function_and_method
@@ -89,8 +89,7 @@ def limits(input: Tensor, threshold: float, value: float) -> tuple:
     threshold = as_number("threshold", "threshold", 2, threshold)
     value = as_number("threshold", "value", 3, value)
     dtype = input.dtype
-    if dtype is _core.bool:
-        raise not_implemented("threshold_cpu", dtype)
+    check_implemented("threshold_cpu", dtype, NUMERIC)
     check_range(threshold, _core.float32 if dtype in HALVES else dtype)  # compared in float32
     check_range(value, dtype)
     return (threshold, value) if dtype.is_floating_point else (int(threshold), int(value))

@@ -12,7 +12,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import is_int
-from tiny_torch.base.dtypes import not_implemented, other_type
+from tiny_torch.base.dtypes import FLOATING, check_implemented, check_same_type
 from tiny_torch.functions.common import check_tensor, check_tensors, standalone
 from tiny_torch.functions.creation.fill import ones_like, zeros_like
 from tiny_torch.functions.creation.ranges import linspace
@@ -169,10 +169,8 @@ def check_grid(x: Tensor, grid: Tensor, mode: str) -> None:
         )
     if mode == "bicubic" and dims == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if x.dtype is not grid.dtype:
-        raise other_type(x.dtype, grid.dtype)
-    if not x.is_floating_point():
-        raise not_implemented("grid_sampler", x.dtype)
+    check_same_type(x.dtype, grid.dtype)
+    check_implemented("grid_sampler", x.dtype, FLOATING)
 
 
 def move_inside(at: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
@@ -386,9 +384,8 @@ def check_sizes(x: Tensor, sizes: tuple, kind: int) -> None:
             "Input and output sizes should be greater than 0, but got input "
             f"{list(x.shape)} output {list(sizes)}"
         )
-    plain = kind in (NEAREST, NEAREST_EXACT) and "uint8" in str(x.dtype)
-    if not x.is_floating_point() and not plain:
-        raise not_implemented("interpolate", x.dtype)
+    plain = (_core.uint8,) if kind in (NEAREST, NEAREST_EXACT) else ()
+    check_implemented("interpolate", x.dtype, FLOATING + plain)
 
 
 def upsample(

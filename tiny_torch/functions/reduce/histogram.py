@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tiny_torch import _core
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int
-from tiny_torch.base.dtypes import HALVES, not_implemented
+from tiny_torch.base.dtypes import HALVES, SINGLE_AND_DOUBLE, check_implemented
 from tiny_torch.functions.common import into, name_results
 from tiny_torch.functions.creation.ranges import linspace
 from tiny_torch.functions.public import function_and_method
@@ -55,11 +54,6 @@ def check_bins(bins: int) -> int:
     return bins
 
 
-def check_floats(name: str, x: Tensor) -> None:
-    if x.array.dtype is not _core.float32 and x.array.dtype is not _core.float64:
-        raise not_implemented(name, x.array.dtype)
-
-
 @function_and_method
 @as_one
 def histc(
@@ -77,7 +71,7 @@ def histc(
     bins = check_bins(as_int("histc", "bins", 2, bins))
     low, high = as_float("histc", "min", None, min), as_float("histc", "max", None, max)
     if input.array.dtype not in HALVES:
-        check_floats("histc", input)
+        check_implemented("histc", input.dtype, SINGLE_AND_DOUBLE)
     x = input.detach()
     if isinstance(out, Tensor) and out.array.dtype is not x.array.dtype:
         raise RuntimeError(
@@ -122,7 +116,7 @@ def histogram(
             f"should have the same dtype, but got input({dtype}), and weight({weight.dtype})"
         )
     edges = edges_of(x, bins, range)
-    check_floats("histogram", x)
+    check_implemented("histogram", x.dtype, SINGLE_AND_DOUBLE)
     weights = None if weight is None else weight.array
     uniform = not isinstance(bins, Tensor)
     hist = wrap(x.array.histogram(edges.array, weights, uniform, True))
@@ -141,7 +135,7 @@ def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
                 "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, "
                 f"but got {len(range)}"
             )
-        check_floats("histogramdd", x)
+        check_implemented("histogramdd", x.dtype, SINGLE_AND_DOUBLE)
         low, high = (0.0, 0.0) if range is None else range
         low, high = limits("histogramdd", x, low, high, range is not None)
         return linspace(low, high, bins + 1, dtype=dtype, device=x.device)

@@ -11,7 +11,7 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_number
 from tiny_torch.functions.common import into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
-from tiny_torch.functions.linalg.lapack import check_floating, check_precision
+from tiny_torch.functions.linalg.lapack import check_floating, check_matrix, check_precision
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.reduce.sums import amax, amin
 from tiny_torch.ops.common import refuse_overlap
@@ -99,10 +99,7 @@ def matrix_norm(
     """
     if ord is None or not isinstance(dim, (tuple, list)):
         raise TypeError("linalg_matrix_norm() received an invalid combination of arguments")
-    if input.ndim < 2:
-        raise RuntimeError(
-            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
+    check_matrix("linalg.matrix_norm", input)
     if ord not in ("fro", "nuc") if isinstance(ord, str) else abs(ord) not in (1, 2, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if len(dim) != 2:

@@ -10,9 +10,10 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
-from tiny_torch.base.arguments import as_int, as_ints
+from tiny_torch.base.arguments import as_int, as_ints, check_given
 from tiny_torch.functions.common import (
     apply_out,
+    check_out_dtype,
     check_tensor,
     compute_for_out,
     into,
@@ -54,10 +55,8 @@ def as_dims(dim: Any) -> tuple | None:
 def dtype_of(out: Any, dtype: Any) -> Any:
     """What is computed in: out's dtype; RuntimeError where `dtype` is another."""
     check_tensor("out", "out", 1, out)
-    if dtype is not None and dtype is not out.array.dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {dtype}, but got {out.array.dtype} instead"
-        )
+    if dtype is not None:
+        check_out_dtype(out, dtype)
     return out.array.dtype
 
 
@@ -249,8 +248,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    if not sizes and size is None:
-        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    check_given("sum_to_size", "size", sizes or size is not None)
     named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     wanted, shape = (
         as_ints("sum_to_size", "size", None, named if size is None else size),

@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_int, as_ints, wrong_kind
-from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.dtypes import INDICES, check_implemented
 from tiny_torch.base.layouts import contiguous_format
 from tiny_torch.functions.common import (
     check_dim_exists,
@@ -123,8 +123,7 @@ def repeat_interleave_method(
 
 def repeat_indices(repeats: Any, size: int, output_size: int | None) -> Any:
     """The indices 0 to size - 1, each repeated so many times."""
-    if repeats.dtype not in (_core.int32, _core.int64):
-        raise not_implemented("repeat_interleave", repeats.dtype)
+    check_implemented("repeat_interleave", repeats.dtype, INDICES)
     if repeats.device == "meta":
         raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
     positions = repeats.repeated_positions(size)
@@ -209,8 +208,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
     if x.array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    if isinstance(diagonal, bool | float) or not hasattr(diagonal, "__index__"):
-        raise wrong_kind(name, "diagonal", "int", diagonal, 2)
+    as_int(name, "diagonal", 2, diagonal)
 
 
 @function_and_method

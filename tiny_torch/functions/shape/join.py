@@ -10,7 +10,13 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.base.arguments import as_ints, check_bool
 from tiny_torch.base.devices import array_module
-from tiny_torch.functions.common import as_tensors, check_tensor, compute_for_out, into
+from tiny_torch.functions.common import (
+    as_tensors,
+    check_tensor,
+    compute_for_out,
+    into,
+    listed_tensors,
+)
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.common import refuse_overlap
@@ -73,8 +79,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """
     arrays = untracked_arrays(tensors)
     if not arrays:
-        if not as_tensors("stack", "tensors", tensors):
-            raise RuntimeError("stack expects a non-empty TensorList")
+        listed_tensors("stack", tensors)
         if out is None:
             return apply_many(Stack, tensors, dim)
     elif out is None:
@@ -158,18 +163,15 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.column_stack.html
     """
-    tensors = as_tensors("column_stack", "tensors", tensors)
-    if not tensors:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
-    columns = [t.reshape(t.array.size, 1) if t.array.ndim < 2 else t for t in tensors]
+    columns = [
+        t.reshape(t.array.size, 1) if t.array.ndim < 2 else t
+        for t in listed_tensors("column_stack", tensors)
+    ]
     return cat(columns, 1, out=out)
 
 
 def stackable(function: str, tensors: Any, least: int) -> list[Tensor]:
-    tensors = as_tensors(function, "tensors", tensors)
-    if not tensors:
-        raise RuntimeError(f"{function} expects a non-empty TensorList")
-    return [with_dims(tensor, least) for tensor in tensors]
+    return [with_dims(tensor, least) for tensor in listed_tensors(function, tensors)]
 
 
 # ------------------------------------------------------------------------------------ broadcasting
@@ -233,7 +235,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of vectors, expanded to the grid of all their combinations.
 
     "ij" is the default, with a warning; "xy" has the first two dims the other way round. Raises
-    RuntimeError for tensors of more dims.
+    RuntimeError for tensors of more dims, and for several dtypes.
     https://pytorch.org/docs/stable/generated/torch.meshgrid.html
 
     >>> import tiny_torch as torch
@@ -243,9 +245,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    as_tensors("meshgrid", "tensors", tensors)
-    if not tensors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if any(x.dtype is not tensors[0].dtype for x in listed_tensors("meshgrid", tensors)):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing is None:
         warnings.warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "

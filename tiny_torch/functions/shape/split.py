@@ -13,6 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import as_int, as_ints
+from tiny_torch.functions.common import check_dim_exists
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import Slice, wrap_dim
@@ -43,8 +44,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
     shape = input.array.shape
-    if not shape:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    check_dim_exists(input, dim)
     dim = wrap_dim(dim, len(shape))
     return apply_view(several(Rows, "Unbind", shape[dim]), input, dim)
 

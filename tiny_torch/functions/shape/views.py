@@ -13,7 +13,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_view, quick
-from tiny_torch.base.arguments import as_ints, wrong_kind
+from tiny_torch.base.arguments import as_ints, check_given, wrong_kind
 from tiny_torch.functions.memory import view_as_dtype
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.ops.shape.views import (
@@ -402,8 +402,7 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
         return values
     if named is not None:
         return as_ints(function, argument, None, named)
-    if not values:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+    check_given(function, argument, values)
     single = len(values) == 1 and not hasattr(values[0], "__index__")
     if single and not isinstance(values[0], (tuple, list)):
         raise wrong_kind(function, argument, "tuple of ints", values[0], 1)

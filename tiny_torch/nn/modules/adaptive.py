@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from tiny_torch.functions.nn.losses import refuse_several_targets
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules.container import ModuleList, Sequential
 from tiny_torch.nn.modules.linear import Linear
@@ -139,8 +140,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
 
 def _check(input: Tensor, target: Tensor) -> None:
-    if target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    refuse_several_targets(target)
     if target.ndim == 1 and input.size(0) != target.size(0):
         raise RuntimeError("Input and target should have the same size in the batch dimension.")
     if input.ndim != target.ndim + 1:

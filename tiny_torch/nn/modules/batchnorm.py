@@ -7,6 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.base.docstrings import told_as
 from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._parts.dims import check_dims
 from tiny_torch.nn.modules.lazy import LazyModuleMixin
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.modules.normalization import AffineNorm
@@ -79,9 +80,7 @@ class NormBase(AffineNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if not self._input_dims:
             raise NotImplementedError
-        if input.ndim not in self._input_dims:
-            expected = " or ".join([f"{ndim}D" for ndim in self._input_dims])
-            raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
+        check_dims(input, self._input_dims)
 
     def extra_repr(self) -> str:
         """The settings."""

@@ -14,8 +14,8 @@ from tiny_torch import _core
 from tiny_torch.nn.modules._parts.parameter_container import (
     ParameterDict,
     ParameterList,
+    check_iterable,
     index_from_front,
-    kind_name,
     pairs_of,
     without_digits,
 )
@@ -182,10 +182,7 @@ class ModuleList(_Indexed):
 
     def extend(self: _L, modules: Iterable[Module]) -> _L:
         """Add modules at the end; TypeError for what is not iterable."""
-        if not isinstance(modules, Iterable):
-            raise TypeError(
-                f"ModuleList.extend should be called with an iterable, but got {kind_name(modules)}"
-            )
+        check_iterable("ModuleList.extend", modules)
         for module in list(modules):
             self.append(module)
         return self

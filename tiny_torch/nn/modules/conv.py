@@ -40,6 +40,11 @@ def each(value: Any, dims: int) -> Any:
     return tuple(value) if isinstance(value, tuple | list) else (value,) * dims
 
 
+def _check_divisible(name: str, channels: int, groups: int) -> None:
+    if channels % groups:
+        raise ValueError(f"{name} must be divisible by groups")
+
+
 class _ConvNd(Module):
     """What all have: the settings, a weight and a bias."""
 
@@ -91,8 +96,7 @@ class _ConvNd(Module):
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if channels % groups:
-                raise ValueError(f"{name} must be divisible by groups")
+            _check_divisible(name, channels, groups)
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(
@@ -336,8 +340,7 @@ class _LazyConvNd(LazyModuleMixin):
                 f"{self.__class__.__name__}, but got input of size: {list(input.shape)}"
             )
         self.in_channels = input.shape[input.ndim - dims - 1]
-        if self.in_channels % self.groups:
-            raise ValueError("in_channels must be divisible by groups")
+        _check_divisible("in_channels", self.in_channels, self.groups)
         shape = (self.out_channels, self.in_channels // self.groups)
         if self.transposed:
             shape = (self.in_channels, self.out_channels // self.groups)

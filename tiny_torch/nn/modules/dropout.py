@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tiny_torch.functions.nn.dropout import as_probability
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules._parts.layer import Layer
 
@@ -17,8 +18,7 @@ class _DropoutNd(Layer):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        as_probability(p)
         self.p = p
         self.inplace = inplace
 

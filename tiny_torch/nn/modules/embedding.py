@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.nn.embedding import padding_row
 from tiny_torch.nn import functional as F
 from tiny_torch.nn import init
 from tiny_torch.nn.modules.module import Module
@@ -36,11 +37,7 @@ class _Table(Module):
         dtype: Any,
     ) -> None:
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx += num_embeddings if padding_idx < 0 else 0
-        self.padding_idx = padding_idx
+        self.padding_idx = padding_idx and padding_row(padding_idx, num_embeddings)
         shape = (num_embeddings, embedding_dim)
         if weight is None:
             empty = torch.empty(shape, device=device, dtype=dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.functions.nn.losses import legacy_reduction
+from tiny_torch.functions.nn.margin_losses import check_power
 from tiny_torch.nn import functional as F
 from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.distance import PairwiseDistance
@@ -103,8 +104,7 @@ class SoftMarginLoss(_Loss, of=F.soft_margin_loss): ...
 
 class MultiMarginLoss(_WeightedLoss, of=F.multi_margin_loss):
     def __post_init__(self) -> None:
-        if self.p not in (1, 2):
-            raise ValueError("only p == 1 and p == 2 supported")
+        check_power(self.p)
         if self.weight is not None and self.weight.ndim != 1:
             raise ValueError(
                 "MultiMarginLoss: expected weight to be None or 1D tensor, got "

@@ -223,12 +223,16 @@ class Module(Parts):
             module = after_registration_hooks(module_registration_hooks, self, name, module)
         self._modules[name] = module
 
-    def _check_name(self, kind: str, name: str, table: str) -> None:
+    def _names_in(self, table: str, kind: str) -> Any:
         if table not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        return self.__dict__[table]
+
+    def _check_name(self, kind: str, name: str, table: str) -> None:
+        names = self._names_in(table, kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {torch.typename(name)}")
-        if hasattr(self, name) and name not in self.__dict__[table]:
+        if hasattr(self, name) and name not in names:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
             seen = f", got: {name}" if kind == "module" else ""
@@ -240,12 +244,8 @@ class Module(Parts):
 
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
-        if "_modules" in state:  # the last table that __init__ makes; no loop: this is hot
-            if name in (table := state["_parameters"]):
-                return table[name]
-            if name in (table := state["_buffers"]):
-                return table[name]
-            if name in (table := state["_modules"]):
+        for key in ("_parameters", "_buffers", "_modules"):
+            if name in (table := state.get(key, ())):
                 return table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
@@ -275,9 +275,8 @@ class Module(Parts):
 
     def _take_over(self, name: str, kind: str, table: str) -> None:
         """Free `name` from every other table, so that assigning replaces what was there."""
+        self._names_in(table, kind)
         state = self.__dict__
-        if table not in state:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         state.pop(name, None)
         for other in ("_parameters", "_buffers", "_modules"):
             if other != table:
@@ -391,9 +390,7 @@ class Module(Parts):
         """
         module: Any = self
         for name in target.split(".") if target else ():
-            module = _get(module, name)
-            if not isinstance(module, Module):
-                raise AttributeError(f"`{name}` is not an nn.Module")
+            module = _get(module, name, "an nn.Module", lambda found: isinstance(found, Module))
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
@@ -415,19 +412,14 @@ class Module(Parts):
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at the dotted path `target`; AttributeError where there is none."""
         path, _, name = target.rpartition(".")
-        value = _get(self.get_submodule(path), name)
-        if not isinstance(value, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return value
+        module = self.get_submodule(path)
+        return _get(module, name, "an nn.Parameter", lambda found: isinstance(found, Parameter))
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at the dotted path `target`; AttributeError where there is none."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        value = _get(module, name)
-        if name not in module._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return value
+        return _get(module, name, "a buffer", lambda found: name in module._buffers)
 
     def apply(self: _M, fn: Callable[[Module], Any]) -> _M:
         """Call fn(module) on every submodule, then on the module itself; returns the module.
@@ -490,7 +482,10 @@ def _require_none(value: Any, kind: str, name: str, expected: str) -> None:
         )
 
 
-def _get(module: Module, name: str) -> Any:
+def _get(module: Module, name: str, kind: str, is_kind: Callable[[Any], bool]) -> Any:
     if not hasattr(module, name):
         raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-    return getattr(module, name)
+    found = getattr(module, name)
+    if not is_kind(found):
+        raise AttributeError(f"`{name}` is not {kind}")
+    return found

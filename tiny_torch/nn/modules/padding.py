@@ -6,6 +6,7 @@ from typing import Any
 
 from tiny_torch.base.docstrings import in_dims
 from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._parts.dims import check_dims
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.tensor import Tensor
 
@@ -101,10 +102,7 @@ class _CircularPad(_Pad):
 
     def forward(self, input: Tensor) -> Tensor:
         """F.pad in mode "circular"; ValueError for another number of dims."""
-        if input.ndim not in (self._dims + 1, self._dims + 2):
-            raise ValueError(
-                f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.ndim}D input)"
-            )
+        check_dims(input, (self._dims + 1, self._dims + 2))
         return super().forward(input)
 
 

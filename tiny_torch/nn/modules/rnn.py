@@ -10,11 +10,12 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.amp.state import is_cast_on
-from tiny_torch.base.dtypes import other_type
+from tiny_torch.base.dtypes import check_same_type
 from tiny_torch.functions.common import standalone
 from tiny_torch.functions.nn.recurrent import recurrent_layer
 from tiny_torch.nn import functional as F
 from tiny_torch.nn import init
+from tiny_torch.nn.modules._parts.dims import check_dims_of
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.parameter import Parameter
 from tiny_torch.nn.utils.rnn import PackedSequence
@@ -49,7 +50,8 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool):
+        number = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
+        if not (number and 0 <= dropout <= 1):
             raise ValueError(_DROPOUT)
         self.mode = mode
         self.input_size = input_size
@@ -85,8 +87,6 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_settings(self) -> None:
-        if not 0 <= self.dropout <= 1:
-            raise ValueError(_DROPOUT)
         if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
@@ -189,15 +189,13 @@ class RNNBase(Module):
         self._update_flat_weights()
         if isinstance(input, PackedSequence):
             data, sizes, order, inverse = input
-            if sizes.dtype != torch.int64:
-                raise other_type(torch.int64, sizes.dtype)
+            check_same_type(torch.int64, sizes.dtype)
             state = self._start(hx, int(sizes[0]), data, 3, order)
             self._check_input(data, 2)
             data, state = self._run(data, sizes.tolist(), state)
             return PackedSequence(data, sizes, order, inverse), self._end(state, inverse)
         kind = self.mode.split("_")[0]
-        if input.dim() not in (2, 3):
-            raise ValueError(f"{kind}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        check_dims_of(kind, "input", input, (2, 3))
         dims = input.dim()
         if dims == 2:
             input = input.unsqueeze(1)

@@ -8,6 +8,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.functions.nn.recurrent import recurrent_cell
 from tiny_torch.nn import init
+from tiny_torch.nn.modules._parts.dims import check_dims_of
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.parameter import Parameter
 from tiny_torch.tensor import Tensor
@@ -64,12 +65,9 @@ class RNNCellBase(Module):
 
     def _step(self, mode: str, input: Tensor, hx: tuple[Tensor, ...] | None, states: int) -> Any:
         kind = f"{mode.split('_')[0]}Cell"
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{kind}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        check_dims_of(kind, "input", input, (1, 2))
         for i, s in enumerate(hx or ()):
-            if s.dim() not in (1, 2):
-                name = f"hx[{i}]" if states == 2 else "hidden"
-                raise ValueError(f"{kind}: Expected {name} to be 1D or 2D, got {s.dim()}D instead")
+            check_dims_of(kind, f"hx[{i}]" if states == 2 else "hidden", s, (1, 2))
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
         if x.shape[1] != self.input_size:

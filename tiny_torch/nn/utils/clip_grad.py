@@ -15,7 +15,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
-from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.arguments import check_kind
 from tiny_torch.base.modes import outside_of_program
 from tiny_torch.functions.foreach import in_one_call, scale_in_one_call
 from tiny_torch.functions.torch_linalg import vector_norm
@@ -204,8 +204,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 def _list_of(function: str, argument: str, tensors: Tensors) -> list[Any]:
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     for tensor in listed:
-        if not isinstance(tensor, Tensor):
-            raise wrong_kind(function, argument, "Tensors", tensor)
+        check_kind(function, argument, None, tensor, "Tensors", Tensor)
     return listed
 
 

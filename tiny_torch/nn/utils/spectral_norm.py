@@ -97,8 +97,7 @@ def spectral_norm(
     >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 3)
     1.0
     """
-    if hook_of(SpectralNorm, module, name) is not None:
-        raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+    refuse_second(SpectralNorm, "spectral_norm", module, name)
     dim = default_dim(module) if dim is None else dim
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
     weight = module._parameters[name]
@@ -124,10 +123,7 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     Raises ValueError where it has no spectral norm.
     Source: PyTorch, torch.nn.utils.remove_spectral_norm.
     """
-    key = hook_of(SpectralNorm, module, name)
-    if key is None:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    hook: Any = module._forward_pre_hooks.pop(key)
+    hook = pop_hook(SpectralNorm, "spectral_norm", module, name)
     with no_grad():
         weight = hook.compute_weight(module, do_power_iteration=False)
     for suffix in ("", "_u", "_v", "_orig"):
@@ -137,6 +133,18 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
         if getattr(saver, "__self__", None) is hook:
             del module._state_dict_hooks[key]
     return module
+
+
+def refuse_second(kind: type, what: str, module: Module, name: str) -> None:
+    if hook_of(kind, module, name) is not None:
+        raise RuntimeError(f"Cannot register two {what} hooks on the same parameter {name}")
+
+
+def pop_hook(kind: type, what: str, module: Module, name: str) -> Any:
+    key = hook_of(kind, module, name)
+    if key is None:
+        raise ValueError(f"{what} of '{name}' not found in {module}")
+    return module._forward_pre_hooks.pop(key)
 
 
 def hook_of(kind: type, module: Module, name: str) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import tiny_torch as torch
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
-from tiny_torch.nn.utils.spectral_norm import hook_of
+from tiny_torch.nn.utils.spectral_norm import pop_hook, refuse_second
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -63,8 +63,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         FutureWarning,
         stacklevel=2,
     )
-    if hook_of(WeightNorm, module, name) is not None:
-        raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+    refuse_second(WeightNorm, "weight_norm", module, name)
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
     del module._parameters[name]
@@ -82,10 +81,7 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     Raises ValueError where it has no weight norm.
     Source: PyTorch, torch.nn.utils.remove_weight_norm.
     """
-    key = hook_of(WeightNorm, module, name)
-    if key is None:
-        raise ValueError(f"weight_norm of '{name}' not found in {module}")
-    hook: Any = module._forward_pre_hooks.pop(key)
+    hook = pop_hook(WeightNorm, "weight_norm", module, name)
     weight = hook.compute_weight(module)
     delattr(module, name)
     del module._parameters[name + "_g"]

@@ -7,7 +7,7 @@ import math
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.nn.layer_norm import check_on_meta, like, normalised, scale_and_shift
+from tiny_torch.ops.nn.layer_norm import check_on_meta, like, normalise, scale_and_shift
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -51,7 +51,7 @@ class NativeBatchNorm(Op):
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
         if training:
-            return scale_and_shift(normalised(x, (0, *range(2, x.ndim)), eps), weight, bias)
+            return scale_and_shift(normalise(x, (0, *range(2, x.ndim)), eps), weight, bias)
         mean, var = wrap(running_mean).view(shape), wrap(running_var).view(shape)
         return scale_and_shift((x - mean) * (var + eps).rsqrt(), weight, bias)
 
@@ -86,7 +86,7 @@ class NativeGroupNorm(NativeBatchNorm):
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
         size = math.prod(x.shape[1:]) // groups  # not -1, for a batch may be empty
-        y = normalised(x.reshape((x.shape[0], groups, size)), (2,), eps)
+        y = normalise(x.reshape((x.shape[0], groups, size)), (2,), eps)
         return scale_and_shift(y.reshape(x.shape), weight, bias)
 
     @staticmethod

@@ -16,10 +16,10 @@ from tiny_torch.ops.elementwise.cast import narrow
 from tiny_torch.tensor import Tensor
 
 
-def normalised(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True) -> Tensor:
+def normalise(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True) -> Tensor:
     """x less its mean, over the root of its variance, both along dims; of halves, in float32."""
     if x.dtype.itemsize == 2:  # whose rsqrt has a derivative beyond float16
-        return normalised(x.float(), dims, eps, centered).to(x.dtype)
+        return normalise(x.float(), dims, eps, centered).to(x.dtype)
     if centered:
         x = x - x.mean(dims, keepdim=True)
     return x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
@@ -70,7 +70,7 @@ class NativeLayerNorm(Op):
     @classmethod
     def composite(cls, x, weight, bias, dims, eps):
         check_on_meta(cls, (x, weight, bias, dims, eps))
-        y = normalised(x, tuple(range(-dims, 0)), eps, cls.centered)
+        y = normalise(x, tuple(range(-dims, 0)), eps, cls.centered)
         return scale_and_shift(y, weight, bias)
 
 

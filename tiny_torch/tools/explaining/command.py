@@ -47,11 +47,11 @@ def main(given: list[str]) -> int:
             source = file.read()
         lines = extent(source, wanted.number)
     except (OSError, SyntaxError, ValueError) as error:
-        return refuse(f"cannot read {wanted.script}: {error}")
+        return fail(f"cannot read {wanted.script}: {error}")
     if lines is None:
-        return refuse(f"{wanted.line} holds no statement")
+        return fail(f"{wanted.line} holds no statement")
     if wanted.page and not os.path.isdir(os.path.dirname(os.path.abspath(wanted.page))):
-        return refuse(f"there is no folder for {wanted.page}")
+        return fail(f"there is no folder for {wanted.page}")
     target = wanted.page and os.path.abspath(wanted.page)  # the script may go elsewhere
     found: list[Explanation] = []
 
@@ -77,7 +77,7 @@ def main(given: list[str]) -> int:
         raise
     line.stop()
     if not found:
-        return refuse(miss_text(wanted, line))
+        return fail(miss_text(wanted, line))
     if code not in (None, 0):
         raise SystemExit(code)
     return int(not found[0].steps)
@@ -107,6 +107,6 @@ def miss_text(wanted: argparse.Namespace, line: Line) -> str:
     return f"{wanted.line} ran {times}, and ran no op"
 
 
-def refuse(text: str) -> int:
+def fail(text: str) -> int:
     print(f"explain: {text}", file=sys.stderr)
     return 1

@@ -110,7 +110,7 @@ class Watch:
 def watch_items(on: bool) -> None:
     """Whether it is recorded that a tensor becomes a Python number."""
     for name, plain in NUMBERS.items():
-        setattr(Tensor, name, record(plain) if on else plain)
+        setattr(Tensor, name, record_item(plain) if on else plain)
 
 
 NUMBERS: dict[str, Any] = {
@@ -118,7 +118,7 @@ NUMBERS: dict[str, Any] = {
 }
 
 
-def record(plain: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+def record_item(plain: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
     @functools.wraps(plain)
     def to_number(self: Tensor) -> Any:
         row = enter("aten::item", ORDINARY, -1)

@@ -109,7 +109,7 @@ def roofline(ops: dict[str, Sum], limits: Limits, whole: float) -> str:
         f'<div class="scroll"><svg class="roof" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="roofline"><g class="grid">{grid(x, y)}</g>'
         f'<polyline points="{roof}" fill="none" stroke="var(--mark)" stroke-width="2"/>'
-        f"{''.join(marks)}{names_of(spots, sizes)}"
+        f"{''.join(marks)}{labels_of(spots, sizes)}"
         f'<text x="{WIDTH - 12}" y="{HEIGHT - 6}" text-anchor="end">operations per byte</text>'
         f'<text x="4" y="{HEIGHT - 6}">up: GFLOP/s</text></svg></div>'
     )
@@ -135,7 +135,7 @@ def point_text(name: str, found: Sum, limits: Limits, whole: float) -> str:
     return html.escape(f"{name}: {share}, {rates(found)}")
 
 
-def names_of(spots: dict[str, tuple[float, float]], sizes: dict[str, float]) -> str:
+def labels_of(spots: dict[str, tuple[float, float]], sizes: dict[str, float]) -> str:
     """The names of the first ops, beside their points, where no other name stands."""
     taken: list[tuple[float, float]] = []
     labels = []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.autograd._profiler.costs import is_tensor, shape
+from tiny_torch.autograd._profiler.costs import is_tensor_argument, shape
 from tiny_torch.autograd._profiler.table import format_memory, format_time
 from tiny_torch.autograd.record import MATMULS, PRODUCTS
 from tiny_torch.tools.profiler.peak import ACTIVATIONS, Peak
@@ -227,12 +227,12 @@ def elements(argument: Any) -> int:
 
 
 def first_dtype(call: Call) -> Any:
-    return next((x[1] for x in call.arguments or () if is_tensor(x)), None)
+    return next((x[1] for x in call.arguments or () if is_tensor_argument(x)), None)
 
 
 def of_halves(call: Call) -> bool:
     """Whether a half dtype is among its arguments."""
-    return any((x[1] if is_tensor(x) else x) in HALVES for x in call.arguments or ())
+    return any((x[1] if is_tensor_argument(x) else x) in HALVES for x in call.arguments or ())
 
 
 def sum_of(calls: Iterable[Call]) -> Sum:

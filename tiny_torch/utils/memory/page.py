@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 BLOCKS = 20_000  # the largest, at most: the rest is one area, without its parts
 
 
-def save(recording: Any, leaks: list[Any], path: str | PathLike[str]) -> None:
+def write_page(recording: Any, leaks: list[Any], path: str | PathLike[str]) -> None:
     """Writes the page; nothing where it cannot be written whole."""
     text = TEMPLATE.read_text(encoding="utf-8").replace("{{STYLE}}", STYLE)
     text = text.replace("{{DATA}}", script_json(data(recording, leaks)))

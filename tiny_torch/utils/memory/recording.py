@@ -216,7 +216,7 @@ class Recording(OpMode):
 
         RuntimeError before the recording has ended; OSError where it cannot be written.
         """
-        page.save(self, self.leaks(), path)
+        page.write_page(self, self.leaks(), path)
 
     running: Recording | None = None
 

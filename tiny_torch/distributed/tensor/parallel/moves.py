@@ -20,7 +20,7 @@ from tiny_torch.distributed.tensor.placement_types import Partial, Placement, Re
 Tensor = torch.Tensor
 
 
-def cut(x: Tensor, dim: int, group: Any) -> Tensor:
+def own_part(x: Tensor, dim: int, group: Any) -> Tensor:
     """This rank's part along a dim, a view."""
     ranks = group.size()
     if x.shape[dim] % ranks:
@@ -48,7 +48,7 @@ def all_reduce(x: Tensor, group: Any) -> Tensor:
 def reduce_scatter(x: Tensor, dim: int, group: Any) -> Tensor:
     """This rank's part, along a dim, of the sum over all ranks."""
     parts = [part.contiguous() for part in x.chunk(group.size(), dim)]
-    total = torch.empty_like(cut(x, dim, group), memory_format=torch.contiguous_format)
+    total = torch.empty_like(own_part(x, dim, group), memory_format=torch.contiguous_format)
     torch.distributed.reduce_scatter(total, parts, group=group)
     return total
 
@@ -67,7 +67,7 @@ def move(x: Tensor, source: Placement, target: Placement, group: Any) -> Tensor:
         return all_reduce(x, group)
     if isinstance(source, Shard):
         x = all_gather(x, source.dim, group)
-    return cut(x, target.dim, group) if isinstance(target, Shard) else x
+    return own_part(x, target.dim, group) if isinstance(target, Shard) else x
 
 
 class Redistribute(torch.autograd.Function):

@@ -21,7 +21,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed.device_mesh import DeviceMesh
 from tiny_torch.distributed.pieces import Piece, mark, mark_parts
-from tiny_torch.distributed.tensor.parallel.moves import all_reduce, cut, redistribute
+from tiny_torch.distributed.tensor.parallel.moves import all_reduce, own_part, redistribute
 from tiny_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
@@ -47,7 +47,9 @@ class ParallelStyle:
             torch.distributed.broadcast(whole, group=group, group_src=self.src_data_rank)
         part, piece = whole, None
         if isinstance(placement, Shard):
-            part = cut(whole, placement.dim, group).clone(memory_format=torch.contiguous_format)
+            part = own_part(whole, placement.dim, group).clone(
+                memory_format=torch.contiguous_format
+            )
             offset = [0] * whole.ndim
             offset[placement.dim] = group.rank() * part.shape[placement.dim]
             piece = Piece(tuple(whole.shape), tuple(offset), group)

@@ -32,13 +32,16 @@ def kind_name(value: Any) -> str:
     return type(value).__name__
 
 
+def check_iterable(caller: str, values: Any, kind: str = "") -> None:
+    if not isinstance(values, Iterable):
+        raise TypeError(
+            f"{caller} should be called with an iterable{kind}, but got {kind_name(values)}"
+        )
+
+
 def pairs_of(source: Any, owner: str, caller: str) -> Iterable[tuple[Any, Any]]:
     """The entries of a mapping or a dict-like module, or an iterable of pairs, checked."""
-    if not isinstance(source, Iterable):
-        raise TypeError(
-            f"{caller}.update should be called with an iterable of key/value pairs, "
-            f"but got {kind_name(source)}"
-        )
+    check_iterable(f"{caller}.update", source, " of key/value pairs")
     if isinstance(source, Mapping) or (isinstance(source, Module) and hasattr(source, "items")):
         return list(source.items())
     pairs = list(source)
@@ -116,11 +119,7 @@ class ParameterList(Module):
 
     def extend(self: _P, values: Iterable[Any]) -> _P:
         """Add values at the end; TypeError for a Tensor or what is not iterable."""
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            got = kind_name(values)
-            raise TypeError(
-                f"ParameterList.extend should be called with an iterable, but got {got}"
-            )
+        check_iterable("ParameterList.extend", None if isinstance(values, Tensor) else values)
         for value in list(values):
             self.append(value)
         return self
