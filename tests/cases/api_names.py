@@ -139,6 +139,7 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        sparse_coo sparse_coo_tensor spmm
         adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
         bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64
         float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
@@ -251,6 +252,7 @@ THEN = {
         storage_offset subtract sum_to_size svd swapaxes swapaxes_ swapdims take take_along_dim tan_
         tensor_split tile trace tril_ triu_ true_divide trunc_ unflatten unfold unique_consecutive
         untyped_storage vsplit xlogy
+        coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense to_sparse values
     """,
     "torch.autograd": """
         detect_anomaly gradcheck gradgradcheck inference_mode set_detect_anomaly
@@ -357,7 +359,8 @@ THEN = {
     "torch.nn.utils.parametrize": """
         is_parametrized register_parametrization remove_parametrizations
     """,
-    "torch.optim": "Adafactor Adamax ASGD LBFGS Muon RAdam Rprop swa_utils",
+    "torch.optim": "Adafactor Adamax ASGD LBFGS Muon RAdam Rprop SparseAdam swa_utils",
+    "torch.sparse": "addmm mm sum",
     "torch.optim.Optimizer": """
         register_load_state_dict_post_hook register_load_state_dict_pre_hook
         register_state_dict_post_hook register_state_dict_pre_hook register_step_post_hook
