@@ -139,7 +139,7 @@ FIRST = {
 }
 THEN = {
     "torch": """
-        sparse_coo sparse_coo_tensor spmm
+        dsmm sparse_coo sparse_coo_tensor spmm
         adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
         bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64
         float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu

@@ -140,12 +140,11 @@ of_sparse(
     "y.mT.LAST(y.mT.to_sparse()).values()",
 )
 of_sparse(
-    "sparse.mm spmm",
+    "sparse.mm spmm dsmm",
     f"torch.NAME(r, {DENSE})",
     f"torch.NAME(r.coalesce(), {DENSE})",
     f"torch.NAME({DENSE}, r)",
     f"torch.NAME(r.t(), {DENSE}[:2])",
-    f"torch.NAME({DENSE}, {DENSE}[:2])",
     f"torch.NAME(r, {DENSE}[:2])",
     f"torch.NAME(r * 2, {DENSE})",
     f"torch.NAME(r, {DENSE}[:, :1])",
@@ -202,3 +201,4 @@ of(
         )
     ],
 )
+of_sparse("spmm dsmm", f"torch.NAME({DENSE}, {DENSE}[:2])")

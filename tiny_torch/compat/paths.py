@@ -109,7 +109,7 @@ PATHS = [(*places.split(), names) for places, names in rows("""
 . exchange.serialization: load save
 . func: vmap
 . sparse.building: sparse_coo_tensor
-. sparse.products: spmm
+. sparse.products: dsmm spmm
 . functions.linalg.lowrank: svd_lowrank
 . futures: Future
 . jit: ScriptFunction ScriptModule

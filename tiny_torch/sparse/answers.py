@@ -159,7 +159,7 @@ ANSWERS: dict[str, Callable] = {
     "norm": functions.norm,
     "t": functions.t,
     "T": functions.t,
-    "mT": functions.t,
+    "mT": lambda x: functions.transpose(x, -2, -1),
     "transpose": functions.transpose,
     "mm": products.mm,
     "matmul": products.matmul,

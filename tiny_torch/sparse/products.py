@@ -7,6 +7,8 @@ Row i of S is a bag of numbers j, each with its weight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.creation.ranges import arange
@@ -53,11 +55,20 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     return rows_product(transpose(mat2, 0, 1), mat1.t()).t()
 
 
-def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """torch.mm by an older name, for sparse matrices. Source: PyTorch, torch.spmm."""
-    check_tensor("spmm", "input", 1, input)
-    check_tensor("spmm", "mat2", 2, mat2)
-    return mm(input, mat2)
+def older_mm(name: str) -> Callable[[Tensor, Tensor], Tensor]:
+    """torch.mm by one of its older names, for sparse matrices."""
+
+    def product(input: Tensor, mat2: Tensor) -> Tensor:
+        check_tensor(name, "input", 1, input)
+        check_tensor(name, "mat2", 2, mat2)
+        return mm(input, mat2)
+
+    product.__name__ = product.__qualname__ = name
+    product.__doc__ = f"torch.mm, where a matrix may be sparse. Source: PyTorch, torch.{name}."
+    return product
+
+
+spmm, dsmm = older_mm("spmm"), older_mm("dsmm")
 
 
 def rows_product(sparse: Tensor, dense: Tensor) -> Tensor:
