@@ -84,7 +84,9 @@ def test_erfcx(oracle):
         y = torch.special.erfcx(x)
         (slope,) = torch.autograd.grad(y.sum(), x)
         ends = torch.special.erfcx(torch.tensor([-100.0, float("inf"), float("nan"), 3]))
-        return tiny_torch.tensor([*y.tolist(), *slope.tolist(), *ends.tolist()])
+        low = torch.tensor([-30.0, -float("inf"), -26.0], requires_grad=True)
+        torch.special.erfcx(low).sum().backward()  # beyond the largest number
+        return tiny_torch.tensor([*y.tolist(), *slope.tolist(), *ends.tolist(), *low.grad.tolist()])
 
     assert tiny_torch.allclose(found(tiny_torch), found(oracle), rtol=1e-9, equal_nan=True)
     assert tiny_torch.special.erfcx(tiny_torch.tensor([3])).dtype is tiny_torch.float32
