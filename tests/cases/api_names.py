@@ -140,7 +140,7 @@ FIRST = {
 THEN = {
     "torch": """
         dsmm sparse_coo sparse_coo_tensor spmm
-        arccosh arcsinh arctanh as_strided_ chain_matmul ger is_signed matrix_power svd
+        arccosh arcsinh arctanh chain_matmul ger is_signed matrix_power svd
         adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
         bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64
         float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu

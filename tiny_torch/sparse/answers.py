@@ -71,7 +71,7 @@ def deepcopy(x: Tensor, memo: dict) -> Tensor:
     return memo[id(x)]
 
 
-def converted(x: Tensor, name: str, *arguments: Any, **keywords: Any) -> Tensor:
+def convert_values(x: Tensor, name: str, *arguments: Any, **keywords: Any) -> Tensor:
     """`to` and its kin: the values' of that name."""
     before = values_of(x)
     after = getattr(before, name)(*arguments, **keywords)
@@ -83,7 +83,7 @@ def converted(x: Tensor, name: str, *arguments: Any, **keywords: Any) -> Tensor:
 
 
 def conversion(name: str) -> Callable:
-    return lambda x, *arguments, **keywords: converted(x, name, *arguments, **keywords)
+    return lambda x, *arguments, **keywords: convert_values(x, name, *arguments, **keywords)
 
 
 def type_text(x: Tensor, dtype: Any = None, non_blocking: bool = False) -> str:

@@ -84,7 +84,7 @@ class SparseArray:
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, SparseArray):
-            return self.added_to(other)
+            return self.sum_with(other)
         if self.indices is other.indices:
             return self.of(self.values + other.values)
         module = array_module(self.device)
@@ -95,9 +95,9 @@ class SparseArray:
         )
 
     def __radd__(self, other: Any) -> Any:
-        return self.added_to(other)
+        return self.sum_with(other)
 
-    def added_to(self, dense: Any) -> Any:
+    def sum_with(self, dense: Any) -> Any:
         """The sum of it and a dense array of its shape: a new dense array."""
         total = dense.clone()
         self.add_to(total)
