@@ -29,8 +29,8 @@ values, dtypes, shapes, strides, memory shared or not, exceptions, first and sec
 ten dtypes and five layouts.
 
 In short: {same:,} of PyTorch's public names are here and the same, {differs} differ, {absent} are
-absent. Complex, sparse, quantised and named tensors, and compilers, are outside of tiny_torch
-altogether.
+absent. Complex, quantised and named tensors, and compilers, are outside of tiny_torch altogether;
+of sparse tensors it has coordinates (`tiny_torch/sparse`).
 
 **Asked for most, and here:** {here}.
 
@@ -66,7 +66,7 @@ ASKED = (
 LACKING = (
     "ao.quantization", "autograd.forward_ad", "export", "fft", "library", "masked",
     "monitor", "nested", "nn.quantized",
-    "nn.utils.stateless", "package", "signal.windows", "sparse",
+    "nn.utils.stateless", "package", "signal.windows",
     "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.

@@ -46,9 +46,17 @@ PyMemberDef view_fields[] = {{"base", T_OBJECT_EX, offsetof(ViewObject, base), 0
                              {nullptr, 0, 0, 0, nullptr}};
 
 // ---------------------------------------------------------------------------------- what ops make
+// The class of tensors on an array of Python: what its class names as `tensor_class`, else Tensor.
+PyTypeObject* class_over(PyObject* array) {
+  static PyObject* const name = PyUnicode_InternFromString("tensor_class");
+  PyObject* const found = _PyType_Lookup(Py_TYPE(array), name);
+  return found && PyType_Check(found) ? reinterpret_cast<PyTypeObject*>(found) : tensor_type;
+}
+
 // Every argument but the type is owned by the tensor from now on; a null view is None.
 PyObject* make_tensor(PyTypeObject* type, PyObject* array, PyObject* edge,
                       PyObject* view = nullptr) {
+  if (type == tensor_type && array && !is_array(array)) type = class_over(array);
   PyObject* const object = array && edge ? type->tp_alloc(type, 0) : nullptr;
   if (!object) {
     Py_XDECREF(array);

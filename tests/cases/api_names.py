@@ -139,6 +139,8 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        dsmm sparse_coo sparse_coo_tensor spmm
+        arccosh arcsinh arctanh chain_matmul ger is_signed matrix_power svd
         adjoint angle conj conj_physical imag isreal real resolve_conj resolve_neg
         bit bits16 bits1x8 bits2x4 bits4x2 bits8 cdouble cfloat chalf complex128 complex32 complex64
         float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
@@ -200,8 +202,8 @@ THEN = {
         svdvals tensorinv tensorsolve vander vecdot vector_norm
     """,
     "torch.special": """
-        digamma erf erfc erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit logsumexp
-        multigammaln polygamma psi round sinc softmax xlogy
+        digamma erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit
+        logsumexp multigammaln polygamma psi round sinc softmax xlogy
     """,
     "torch.random": "fork_rng get_rng_state initial_seed seed set_rng_state",
     "torch.distributions": """
@@ -251,6 +253,7 @@ THEN = {
         storage_offset subtract sum_to_size svd swapaxes swapaxes_ swapdims take take_along_dim tan_
         tensor_split tile trace tril_ triu_ true_divide trunc_ unflatten unfold unique_consecutive
         untyped_storage vsplit xlogy
+        coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense to_sparse values
     """,
     "torch.autograd": """
         detect_anomaly gradcheck gradgradcheck inference_mode set_detect_anomaly
@@ -357,7 +360,8 @@ THEN = {
     "torch.nn.utils.parametrize": """
         is_parametrized register_parametrization remove_parametrizations
     """,
-    "torch.optim": "Adafactor Adamax ASGD LBFGS Muon RAdam Rprop swa_utils",
+    "torch.optim": "Adafactor Adamax ASGD LBFGS Muon RAdam Rprop SparseAdam swa_utils",
+    "torch.sparse": "addmm mm sum",
     "torch.optim.Optimizer": """
         register_load_state_dict_post_hook register_load_state_dict_pre_hook
         register_state_dict_post_hook register_state_dict_pre_hook register_step_post_hook

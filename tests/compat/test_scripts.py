@@ -10,8 +10,8 @@ SCRIPTS = Path(__file__).parents[1] / "scripts"
 NAMES = ["resnet18", "dcgan", "vae", "lstm_lm", "tcn", "gpt"]
 # As tutorials write them: quick, and compared by their losses alone.
 TUTORIALS = [
-    "mnist_cnn", "siamese", "time_series", "super_resolution", "gcn", "reinforce", "vit",
-    "autoencoder", "transfer_learning", "mixed_precision", "checkpoint_resume",
+    "mnist_cnn", "siamese", "time_series", "super_resolution", "gcn", "pygcn", "reinforce",
+    "vit", "autoencoder", "transfer_learning", "mixed_precision", "checkpoint_resume",
 ]  # fmt: skip
 RUN = {"torch": [], "tiny_torch": ["-m", "tiny_torch", "run"]}
 

@@ -1,8 +1,10 @@
 """What packages around PyTorch ask for and scripts hardly do."""
 
 import gc
+import warnings
 from importlib import import_module
 
+import numpy as np
 import pytest
 from compat.test_run import output, run
 
@@ -84,7 +86,9 @@ def test_erfcx(oracle):
         y = torch.special.erfcx(x)
         (slope,) = torch.autograd.grad(y.sum(), x)
         ends = torch.special.erfcx(torch.tensor([-100.0, float("inf"), float("nan"), 3]))
-        return tiny_torch.tensor([*y.tolist(), *slope.tolist(), *ends.tolist()])
+        low = torch.tensor([-30.0, -float("inf"), -26.0], requires_grad=True)
+        torch.special.erfcx(low).sum().backward()  # beyond the largest number
+        return tiny_torch.tensor([*y.tolist(), *slope.tolist(), *ends.tolist(), *low.grad.tolist()])
 
     assert tiny_torch.allclose(found(tiny_torch), found(oracle), rtol=1e-9, equal_nan=True)
     assert tiny_torch.special.erfcx(tiny_torch.tensor([3])).dtype is tiny_torch.float32
@@ -247,3 +251,14 @@ def test_private_names(torch):
     tree = at("utils._pytree")
     assert list(tree._dict_flatten({"a": 1})[0]) == [1]
     assert tree._list_unflatten([1, 2], None) == [1, 2]
+
+
+@pytest.mark.parametrize("package", ["tiny_torch", "torch"])
+def test_warnings_of_a_line_come_once_beside_arrays(package):
+    torch = pytest.importorskip(package)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            y = torch.tensor(np.ones((3, 1), "float32"))
+            torch.nn.functional.mse_loss(y, torch.ones(3))
+    assert len([w for w in found if "broadcasting" in str(w.message)]) == 1

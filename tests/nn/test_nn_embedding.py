@@ -333,13 +333,6 @@ def test_names_of_nodes(torch):
     assert torch.nn.functional.embedding_bag(index, w).grad_fn.name() == "EmbeddingBagBackward0"
 
 
-def test_sparse_gradients_are_refused():
-    for layer in (tiny_torch.nn.Embedding(3, 2, sparse=True),
-                  tiny_torch.nn.EmbeddingBag(3, 2, sparse=True)):  # fmt: skip
-        with pytest.raises(NotImplementedError, match="sparse=True"):
-            layer(tiny_torch.tensor([[0]]))
-
-
 ERRORS = {
     "row too large": lambda m, F, i, w, o: F.embedding(i + 2, w),
     "row below 0": lambda m, F, i, w, o: F.embedding(i - 1, w),

@@ -16,7 +16,7 @@ of("ldexp_", "torch.NAME(x * 1, x[0])", "torch.NAME(x, 'a')", "torch.NAME(2, x)"
 of("xlogy_", "torch.NAME(p * 1, p[0])", "torch.NAME(p * 1, 2)", "torch.NAME(p, 'a')", "torch.NAME(2, p)")  # fmt: skip
 of("clamp_ clip_", "torch.NAME(x * 1, 0)", "torch.NAME(x * 1, max=0)", "torch.NAME(x * 1, -1, 1)", "torch.NAME(x * 1, min=x)", "torch.NAME(x)", "torch.NAME(3, 1)")  # fmt: skip
 of("clamp_max_ clamp_min_", "torch.NAME(x * 1, 0)", "torch.NAME(x * 1, x[0])", "torch.NAME(x)", "torch.NAME(3, 1)")  # fmt: skip
-of("get_device is_conj is_distributed is_neg", "torch.NAME(x)", "torch.NAME(s)", "torch.NAME(e)", "torch.NAME(3)", "torch.NAME()", "torch.NAME(x, 1)", "torch.NAME(input=x)")  # fmt: skip
+of("get_device is_conj is_distributed is_neg is_signed", "torch.NAME(x)", "torch.NAME(s)", "torch.NAME(e)", "torch.NAME(3)", "torch.NAME()", "torch.NAME(x, 1)", "torch.NAME(input=x)")  # fmt: skip
 of("is_same_size Tensor.is_same_size", "torch.NAME(x, x)", "torch.NAME(x, y)", "torch.NAME(x, x.mT)", "torch.NAME(s, e)", "torch.NAME(x, 3)", "torch.NAME(x, other=x)", "torch.NAME(x)")  # fmt: skip
 of("resize_as_", "torch.NAME(x.detach(), y)", "torch.NAME(x.detach(), s)", "torch.NAME(x.detach(), y.mT)", "torch.NAME(x.detach(), 3)", "torch.NAME(3, x)", "torch.NAME(x.detach()[None], x[None], memory_format=torch.channels_last)")  # fmt: skip
 of("dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_", "torch.NAME(x * 1, 0.5, True)", "torch.NAME(x, 0.3, False)", "torch.NAME(x * 1, p=1.0, train=True)", "torch.NAME(x * 1, 0.0, True)", "torch.NAME(s * 1, 0.5, True)", "torch.NAME(x * 1, 1.5, True)", "torch.NAME(x)", "torch.NAME(3, 0.5, True)")  # fmt: skip

@@ -90,6 +90,8 @@ def is_tensor(value: Any) -> bool:
 
 def flatten(result: Any) -> list:
     """The parts of a result, its containers as words among them."""
+    if is_tensor(result) and result.is_sparse:
+        return [f"sparse, {result._nnz()} places", result.to_dense()]
     if is_tensor(result):
         return [result]
     if isinstance(result, dict):

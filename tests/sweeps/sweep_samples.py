@@ -333,6 +333,8 @@ def brief(arguments: Any) -> str:
     """Arguments in one line: of tensors, the shapes."""
 
     def short(value: Any) -> str:
+        if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+            return f"{value.layout}"
         if isinstance(value, torch.Tensor):
             strides = "" if value.is_contiguous() else f"/{tuple(value.stride())}"
             kind = str(value.dtype).removeprefix("torch.")

@@ -11,6 +11,7 @@ import os
 import threading
 
 from tiny_torch.autograd.graph import InLayout, run
+from tiny_torch.autograd.term import NDArray
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.tensor import wrap
 
@@ -59,11 +60,15 @@ def add_gradient(leaf, gradient, sole, create_graph) -> None:
             leaf._grad = first
             return
         so_far = leaf._grad
-    if not create_graph:
-        so_far.array.add(gradient, so_far.array)
+    total = so_far.array
+    if not create_graph and type(gradient) is type(total):
+        total.add(gradient, total)
+        return
+    if not create_graph and type(total) is NDArray:
+        gradient.add_to(total)  # a sparse one
         return
     while True:
-        total = so_far + gradient
+        total = so_far + gradient if create_graph else wrap(so_far.array + gradient)
         if leaf._grad is so_far:
             leaf._grad = total
             return

@@ -14,7 +14,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import place_on_stack
-from tiny_torch.autograd.origins import Origins, origin_text
+from tiny_torch.autograd.origins import Origins, elements_of, origin_text
 from tiny_torch.autograd.places import Place
 from tiny_torch.base.arguments import check_bool
 from tiny_torch.base.modes import ANOMALY, Scope, Setting, modes, module_of, thread
@@ -167,7 +167,7 @@ def check_nan(node: Any, results: Any) -> None:
     """RuntimeError where a gradient that a node has computed is NaN."""
     for i, result in enumerate(results if type(results) is tuple else (results,)):
         array = getattr(result, "array", result)
-        if array is not None and (array != array).any(None, False).item():
+        if array is not None and (elements_of(array) != elements_of(array)).any(None, False).item():
             told = "" if thread.origins is None else thread.origins.first_origin()
             raise RuntimeError(origin_text(node.name(), "nan", i, told))
 

@@ -280,8 +280,10 @@ class Run:
                 sums[key] = so_far
                 return
             gradient = gradient.value()
-        if sole and gradient.dtype is so_far.dtype:
+        if sole and type(gradient) is NDArray and gradient.dtype is so_far.dtype:
             sums[key] = so_far.add(gradient, so_far)
+        elif type(so_far) is NDArray and type(gradient) is not NDArray:
+            sums[key] = gradient + so_far  # a sparse one, which knows how
         else:
             sums[key] = so_far + gradient
 

@@ -287,13 +287,18 @@ class Unrelated(Op):
 
 
 class InLayout(Op):
-    """A copy of x laid out as ``.grad`` of a leaf is: like it if it is dense, else contiguous."""
+    """A copy of x laid out as ``.grad`` of a leaf is: like it if it is dense, else contiguous.
+
+    A sparse gradient stays one.
+    """
 
     node_name = "CloneBackward0"
     aten = "clone"
 
     @staticmethod
     def forward(x, leaf):
+        if x.strides is None:
+            return x.clone(), ()
         if leaf.is_dense():
             copy = leaf.empty_like()
         else:

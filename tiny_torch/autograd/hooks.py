@@ -48,7 +48,9 @@ class Retain:
         if tensor is not None and gradient is not None:
             so_far = tensor._grad
             if so_far is None:
-                tensor._grad = gradient.clone(memory_format=layouts.contiguous_format)
+                is_sparse = gradient.array.strides is None
+                form = layouts.preserve_format if is_sparse else layouts.contiguous_format
+                tensor._grad = gradient.clone(memory_format=form)
             else:
                 tensor._grad = so_far + gradient
 

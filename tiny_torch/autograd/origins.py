@@ -123,9 +123,14 @@ def has_floats(value: Any) -> bool:
     )
 
 
+def elements_of(array: Any) -> Any:
+    """The elements that an array holds: of a sparse one its values."""
+    return array.values if array.strides is None else array
+
+
 def is_finite(value: Any) -> bool:
     if has_floats(value):
-        return value.isfinite().all(None, False).item()
+        return elements_of(value).isfinite().all(None, False).item()
     if isinstance(value, tuple):
         return all(map(is_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
@@ -133,7 +138,7 @@ def is_finite(value: Any) -> bool:
 
 def has_nan(value: Any) -> bool:
     if has_floats(value):
-        return value.ne(value).any(None, False).item()
+        return elements_of(value).ne(elements_of(value)).any(None, False).item()
     if isinstance(value, tuple):
         return any(map(has_nan, value))
     return isinstance(value, float) and math.isnan(value)
@@ -167,9 +172,10 @@ def described_array(array: Any) -> str:
     parts = [f"{dtype} {shape}"]
     if not has_floats(array):
         return parts[0]
+    array = elements_of(array)
     finite = array.masked_select(array.isfinite())
     nans = array.ne(array).sum(None, False).item()
-    infs = math.prod(shape) - math.prod(finite.shape) - nans
+    infs = math.prod(array.shape) - math.prod(finite.shape) - nans
     if math.prod(finite.shape):
         low, high = finite.amin(None, False).item(), finite.amax(None, False).item()
         parts.append(f"from {low:.4g} to {high:.4g}")

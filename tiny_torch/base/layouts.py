@@ -6,6 +6,7 @@ https://pytorch.org/docs/stable/tensor_attributes.html
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ class _Name:
 
 
 class layout(_Name):
-    """How a tensor is stored: `strided` is the only way here."""
+    """How a tensor is stored: `strided`, or `sparse_coo` (tiny_torch/sparse)."""
 
     __slots__ = ()
     __module__ = "tiny_torch"
@@ -52,12 +53,18 @@ def _new_name(kind: type[_Name], name: str) -> Any:
 
 
 strided = _new_name(layout, "strided")
+sparse_coo = _new_name(layout, "sparse_coo")
 contiguous_format = _new_name(memory_format, "contiguous_format")
 preserve_format = _new_name(memory_format, "preserve_format")
 channels_last = _new_name(memory_format, "channels_last")
 channels_last_3d = _new_name(memory_format, "channels_last_3d")
 
 ORDERS = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}  # innermost dim first
+
+
+def sparse_room() -> Any:
+    """tiny_torch/sparse, which is loaded by the first who needs it."""
+    return importlib.import_module("tiny_torch.sparse.answers")
 
 
 def check_format(function: str, form: Any) -> None:
@@ -127,7 +134,7 @@ def looks_like(array: Any, order: tuple[int, ...]) -> bool:
 FUNCTIONS = {
     name: globals()[name]
     for name in (
-        "layout", "memory_format", "strided", "contiguous_format", "preserve_format",
+        "layout", "memory_format", "strided", "sparse_coo", "contiguous_format", "preserve_format",
         "channels_last", "channels_last_3d",
     )
 }  # fmt: skip

@@ -40,8 +40,7 @@ OUTSIDE = {
     "torch.onnx": ("*",),
     "torch.nn": ("quantized", "quantizable", "qat"),
     "torch.Tensor": (
-        "cdouble", "cfloat", "chalf", "stft", "istft", "*coalesce*",
-        "*sparse*", "*_indices", "indices", "values", "dense_dim", "to_dense", "to_mkldnn",
+        "cdouble", "cfloat", "chalf", "stft", "istft", "*sparse*", "*_indices", "to_mkldnn",
         "dequantize", "int_repr", "q_*", "qscheme",
     ),
 }  # fmt: skip

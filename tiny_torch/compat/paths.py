@@ -28,7 +28,7 @@ def rows(text: str) -> list[tuple[str, str]]:
 
 # Path: the modules in it that are loaded when asked for. "." is the package itself.
 ROOMS = dict(rows("""
-.: cuda distributed distributions export func
+.: cuda distributed distributions export func sparse
 autograd: anomaly_mode functional profiler profiler_util
 cuda: amp
 distributed: algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pipelining tensor
@@ -108,6 +108,8 @@ PATHS = [(*places.split(), names) for places, names in rows("""
 . autograd.anomaly_mode: is_anomaly_check_nan_enabled is_anomaly_enabled
 . exchange.serialization: load save
 . func: vmap
+. sparse.building: sparse_coo_tensor
+. sparse.products: dsmm spmm
 . functions.linalg.lowrank: svd_lowrank
 . futures: Future
 . jit: ScriptFunction ScriptModule
@@ -170,6 +172,7 @@ optim optim.muon: Muon
 optim optim.nadam: NAdam
 optim optim.radam: RAdam
 optim optim.rprop: Rprop
+optim optim.sparse_adam: SparseAdam
 storage serialization: _load_from_bytes
 utils tools.explaining: explain
 utils._foreach_utils compat.foreach: _device_has_foreach_support

@@ -96,7 +96,6 @@ REASONS = {
     ),
     "mtia xpu": "it computes on the CPU and on CUDA",
     "signal signal.windows": "of windows it has torch.hann_window and its kin",
-    "sparse": "it has no sparse tensors",
     "compat.torchvision.io compat.torchvision.ops compat.torchvision.ops.misc": (
         "of torchvision it has data sets, models without weights and transforms"
     ),

@@ -21,6 +21,7 @@ from tiny_torch.functions import (
     operators,
     printing,
     refusals,
+    sparse,
     storage,
 )
 from tiny_torch.functions.creation import dlpack, from_data, ranges, windows

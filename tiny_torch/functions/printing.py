@@ -146,6 +146,20 @@ def history_text(tensor: Tensor) -> list[str]:
     ]
 
 
+def with_suffixes(text: str, suffixes: list[str], indent: int, own_line: bool = False) -> str:
+    """The text and what follows it, in lines; `own_line`: the first begins one."""
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if own_line or length + len(suffix) + 2 > options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            length = indent + len(suffix)
+            own_line = False
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text
+
+
 @method("__repr__")
 def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """What repr(tensor) says; `tensor_contents` in the place of its elements, if given."""
@@ -174,14 +188,6 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
             suffixes.append(f"dtype={array.dtype}")
         body = tensor_contents or elements_text(array, len(prefix))
     suffixes += history_text(tensor)
-    text = prefix + body
-    length = len(text) - text.rfind("\n") + 1
-    for suffix in suffixes:
-        if length + len(suffix) + 2 > options.linewidth:
-            text += ",\n" + " " * len(prefix) + suffix
-            length = len(prefix) + len(suffix)
-        else:
-            text += ", " + suffix
-            length += len(suffix) + 2
+    text = with_suffixes(prefix + body, suffixes, len(prefix))
     marked = kind != "Parameter" and getattr(tensor, "_is_param", False)  # of a user's class
     return f"Parameter({text}))" if marked else text + ")"

@@ -8,6 +8,7 @@ which repeats the same operations element by element, so both give the same bits
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from tiny_torch.base.devices import array_module
 from tiny_torch.optim.optimizer import Group, Optimizer
 from tiny_torch.tensor import Tensor, wrap
 
+# What C++ says of arguments that it does not take.
+NOT_TAKEN = re.compile("incompatible function arguments|expected an NDArray, got SparseArray")
 PAIRS = ("betas", "etas", "step_sizes")  # options of two numbers
 
 
@@ -33,6 +36,7 @@ class ForeachOptimizer(Optimizer):
     """
 
     _capturable: ClassVar[bool] = False  # whether the class has that way
+    _takes_sparse: ClassVar[bool] = False  # whether `_change` takes sparse gradients
 
     # what the groups of files from older versions of PyTorch lack
     _later_options: ClassVar[dict[str, Any]] = {
@@ -92,9 +96,9 @@ class ForeachOptimizer(Optimizer):
                 try:
                     left = self._update_all(params, grads, group)
                 except TypeError as error:
-                    if "incompatible function arguments" not in str(error):
+                    if not NOT_TAKEN.search(str(error)):
                         raise
-                    # An option is no number: the loop takes it, or tells which.
+                    # An option is no number, a gradient sparse: the loop takes it, or tells which.
             for i in left:
                 self._update(params[i], grads[i], group)
 
@@ -120,6 +124,8 @@ class ForeachOptimizer(Optimizer):
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         """Update one parameter: count the step, and go by the algorithm."""
         self._check(group)
+        if grad.is_sparse and not self._takes_sparse:
+            raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
         state = self._state_of(param, group)
         if group.get("capturable"):
             check_on_gpu(param, state["step"], group["foreach"])

@@ -27,7 +27,8 @@ class Adagrad(ForeachOptimizer):
     begin at `initial_accumulator_value`; `eps` is added to the root. `foreach` and `fused`: see
     `ForeachOptimizer`.
 
-    Raises ValueError for negative options.
+    A sparse gradient changes the rows alone that it has. Raises ValueError for negative options,
+    RuntimeError for weight_decay with a sparse gradient.
     Source: PyTorch, torch.optim.Adagrad; Duchi, Hazan and Singer 2011, "Adaptive Subgradient
     Methods for Online Learning and Stochastic Optimization".
 
@@ -49,6 +50,7 @@ class Adagrad(ForeachOptimizer):
     _kernel = staticmethod(_core.foreach_adagrad)
     _kernel_states = ("sum", "step")
     _kernel_options = ("lr", "lr_decay", "eps", "weight_decay", "maximize")
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -97,9 +99,17 @@ class Adagrad(ForeachOptimizer):
         state["sum"] = torch.full_like(param, group["initial_accumulator_value"])
 
     def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
+        lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        if grad.is_sparse:  # of a row that was not used nothing changes
+            if group["weight_decay"] != 0:
+                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+            grad = grad.coalesce()
+            places, values = grad.indices().unbind(0), grad.values()
+            squares = state["sum"].index_put_(places, values * values, accumulate=True)[places]
+            step = values / squares.sqrt().add_(group["eps"])
+            param.index_put_(places, step * -number(lr), accumulate=True)
+            return
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
-
-        lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
         squares = state["sum"].addcmul_(grad, grad)
         param.addcdiv_(grad, squares.sqrt() + group["eps"], value=-number(lr))

@@ -93,10 +93,8 @@ def from_data(data: Any, dtype: Any):
             array = stack_arrays(data)
             data = data if array is None else array
     if isinstance(data, np.ndarray):
-        with warnings.catch_warnings():  # that it is read-only: what is shared is copied after
-            if not data.flags.writeable:
-                data = data.copy()
-            array = _core.from_numpy(data)
+        # Of a read-only array nothing is said: what is shared is copied after.
+        array = _core.from_numpy(data if data.flags.writeable else data.copy())
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
     refuse_text(data)
     if hasattr(data, "__cuda_array_interface__"):

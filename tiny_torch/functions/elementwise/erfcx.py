@@ -28,12 +28,15 @@ def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     dtype = input.dtype if input.is_floating_point() else _core.get_default_dtype()
     x = input.to(_core.float64)
-    is_near = x < FAR
-    near = x.where(is_near, 0.0)
+    is_below = x < 0  # there it is 2 exp(x^2) - erfcx(-x), which is finite or infinite, but no NaN
+    size = (-x).where(is_below, x)
+    is_near = size < FAR
+    near = size.where(is_near, 0.0)
     # Laplace: sqrt(pi) erfcx(x) = 1 / (x + (1/2) / (x + (2/2) / (x + (3/2) / (x + ...))))
-    far = x.where(is_near.logical_not(), FAR)
+    far = size.where(is_near.logical_not(), FAR)
     below = far
     for k in range(TERMS, 0, -1):
         below = far + k / 2 / below
     result = (near.square().exp() * near.erfc()).where(is_near, 1 / (math.sqrt(math.pi) * below))
+    result = (2 * x.where(is_below, 0.0).square().exp() - result).where(is_below, result)
     return into(out, result.to(dtype))

@@ -9,6 +9,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.base.arguments import as_float, as_int, check_bool
+from tiny_torch.base.layouts import sparse_room
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.index.masks import where
@@ -71,8 +72,9 @@ def embedding(
 
     The row `padding_idx` gets no gradient. With `max_norm` rows that are used and longer are first
     scaled to that `norm_type`-norm, in place. With `scale_grad_by_freq` a row's gradient is divided
-    by how often it occurs. Raises IndexError for a row that is not there, RuntimeError for another
-    dtype of input or shape of weight, NotImplementedError for `sparse`.
+    by how often it occurs. With `sparse` the weight's gradient is a sparse tensor of the rows used.
+    Raises IndexError for a row that is not there, RuntimeError for another dtype of input or shape
+    of weight.
     Source: PyTorch, nn.functional.embedding.
 
     >>> import tiny_torch as torch
@@ -86,10 +88,11 @@ def embedding(
         padding = padding_row(padding_idx, weight.size(0))
     check_bool("embedding", "scale_grad_by_freq", 4, scale_grad_by_freq)
     check_bool("embedding", "sparse", 5, sparse)
-    if sparse:
-        raise NotImplementedError("embedding(sparse=True): there are no sparse tensors")
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
+    if sparse:
+        op = sparse_room().SparseEmbedding
+        return apply(op, weight, input, padding, scale_grad_by_freq)
     return apply_embedding(weight, input, padding, scale_grad_by_freq)
 
 
@@ -113,7 +116,7 @@ def embedding_bag(
     `include_last_offset` the last offset only ends a bag. Empty bags give 0. Rows `padding_idx` are
     left out. `per_sample_weights`, of the input's shape, multiply the rows of a "sum". Raises
     ValueError where arguments do not go together, RuntimeError for rows and offsets that are not
-    there, NotImplementedError for `sparse`. Otherwise as embedding.
+    there. Otherwise as embedding.
     Source: PyTorch, nn.functional.embedding_bag.
 
     >>> import tiny_torch as torch
@@ -162,8 +165,6 @@ def embedding_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if sparse:
-        raise NotImplementedError("embedding_bag(sparse=True): there are no sparse tensors")
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
@@ -189,7 +190,8 @@ def embedding_bag(
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights[:last]
     settings = MODES[mode], row_of_padding(padding_idx, weight), scale_grad_by_freq
-    return apply(EmbeddingBag, weight, per_sample_weights, input, offsets, *settings)
+    op = sparse_room().SparseEmbeddingBag if sparse else EmbeddingBag
+    return apply(op, weight, per_sample_weights, input, offsets, *settings)
 
 
 def row_of_padding(padding_idx: int | None, weight: Tensor) -> int:
