@@ -112,19 +112,8 @@ struct Target {
 };
 
 void store_row(BFloat16* to, const float* sums, Vec<float> bias, int64_t count) {
-  constexpr int n = lanes<float>;
-  for (int64_t i = 0; i < count; i += n) {
-    const Vec<float> sum = load(sums + i) + bias;
-    BFloat16 line[n];
-    const bool here = count - i >= n;
-#ifdef __AVX512BW__
-    store_halves<BFloat16>(to + i, sum, Front<float>(count - i));
-    (void)line, (void)here;
-#else
-    store_halves<BFloat16>(here ? to + i : line, sum, Front<float>(n));
-    for (int64_t q = i; !here && q < count; ++q) to[q] = line[q - i];
-#endif
-  }
+  for (int64_t i = 0; i < count; i += lanes<float>)
+    Front<float>(count - i).store(to + i, load(sums + i) + bias);
 }
 
 // Writes `rows` of sums (32, 32), of the pixels that are asked for, with their bias.

@@ -33,7 +33,7 @@ void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64
     const Stored* const bias = g.bias ? g.bias + r * g.bias_row + j * g.bias_col : nullptr;
     int64_t s = 0;
     if (!g.accumulate && !bias && g.c_col == 1) {
-      for (; s + n <= cols; s += n) store_halves<Stored>(c + s, load(sums + s), Front<float>(n));
+      for (; s + n <= cols; s += n) Whole<float>().store(c + s, load(sums + s));
     }
     for (; s < cols; s += n) {
       Vec<float> sum = load(sums + s);
@@ -46,7 +46,7 @@ void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64
       if (g.accumulate) sum = widened(c, g.c_col) + sum;
       if (bias) sum += widened(bias, g.bias_col);
       const bool here = g.c_col == 1 && count == n;
-      store_halves<Stored>(here ? c + s : line, sum, Front<float>(n));
+      Whole<float>().store(here ? c + s : line, sum);
       for (int64_t q = 0; !here && q < count; ++q) c[(s + q) * g.c_col] = line[q];
     }
   }
