@@ -217,10 +217,11 @@ void check_integers(Binary op, const Operand& x, const Operand& y, DType promote
 }
 
 // The ops that x^exponent is, one after the other; 0 of them where it is none. PyTorch, too,
-// squares and takes roots there, except that of float16 it only squares.
+// squares and takes roots there, except that of float16 it only squares. (A half's cube is rounded
+// once: that is x^3, rounded.)
 int as_unaries(double exponent, DType dtype, Unary (&ops)[2]) {
   ops[0] = exponent == 3 ? Unary::cube : Unary::square;
-  if (exponent == 2 || (exponent == 3 && !is_half(dtype))) return 1;
+  if (exponent == 2 || exponent == 3) return 1;
   if (!is_floating(dtype) || dtype == DType::Float16) return 0;
   ops[1] = Unary::reciprocal;
   if (exponent == -2 && !is_half(dtype)) return 2;

@@ -64,6 +64,20 @@ constexpr bool is_floating(DType dtype) { return category(dtype) == Category::Fl
 // The half types: stored in 16 bits, computed in float32.
 constexpr bool is_half(DType dtype) { return is_floating(dtype) && itemsize(dtype) == 2; }
 constexpr DType computed_in(DType dtype) { return is_half(dtype) ? DType::Float32 : dtype; }
+// The order in which tables have kernels of floats; -1 of any other dtype.
+constexpr int float_kind(DType dtype) {
+  return dtype == DType::Float32    ? 0
+         : dtype == DType::Float64  ? 1
+         : dtype == DType::Float16  ? 2
+         : dtype == DType::BFloat16 ? 3
+                                    : -1;
+}
+// The dtype in which kernels in that order take arrays: their own where there is one.
+template <class Kernel>
+constexpr DType taken_in(DType dtype, const Kernel (&kernels)[4]) {
+  const int kind = float_kind(dtype);
+  return kind >= 0 && kernels[kind] ? dtype : computed_in(dtype);
+}
 
 template <class T>
 constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;

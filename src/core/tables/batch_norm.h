@@ -7,12 +7,12 @@
 namespace tt {
 
 // y = (x - mean) / sqrt(variance + eps) weight + bias over sets of elements of x (N, C, S), with a
-// weight and a bias per channel. A set is a channel, or a number of channels of one sample.
+// weight and a bias per channel. A set is a channel, or a number of channels of one sample. Where
+// x, grad and out are halves, all else is float32.
 struct BatchNormArgs {
   int64_t samples, channels, size;  // N, C, S
   int64_t set_channels;             // of a set of one sample; 0: a set is a channel of all samples
   bool channels_last;               // (N, S, C), contiguous; else strides are as follows
-  DType compute;
   const char *x, *grad;
   char* out;                                               // y, or dx
   int64_t x_sample, x_channel, grad_sample, grad_channel;  // in elements; S is contiguous
@@ -42,8 +42,8 @@ struct RunningArgs {
 };
 
 struct BatchNormTable {
-  void (*batch_norm)(const BatchNormArgs&);
-  void (*batch_norm_backward)(const BatchNormArgs&);
+  void (*batch_norm[4])(const BatchNormArgs&);  // by float_kind; of halves both or none
+  void (*batch_norm_backward[4])(const BatchNormArgs&);
   void (*running_update)(const RunningArgs&);  // towards what the sets have
   void (*running_read)(const RunningArgs&);    // into mean and rstd
 };

@@ -29,11 +29,12 @@ struct MaxPoolArgs {
   const int64_t* tap;  // offsets of taps in x: (d * taps_h + h) * taps_w + w
 };
 
-// The same for float32, float64, int64 (pool_kind).
+// The same for float32, float64, int64 (pool_kind), float16 and bfloat16; halves have all or none,
+// and scatter no windows that overlap: what is added up there is to be rounded once.
 struct PoolTable {
-  void (*max[3])(const MaxPoolArgs&);
-  void (*max_scatter[3])(const MaxPoolArgs&);  // x = y where a window has its largest, else 0
-  void (*max_gather[3])(const MaxPoolArgs&);   // y = x where it has
+  void (*max[5])(const MaxPoolArgs&);
+  void (*max_scatter[5])(const MaxPoolArgs&);  // x = y where a window has its largest, else 0
+  void (*max_gather[5])(const MaxPoolArgs&);   // y = x where it has
 };
 
 }  // namespace tt

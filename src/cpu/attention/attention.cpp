@@ -36,7 +36,7 @@ void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int
   pack_scaled(memory.q, h.q, first, h.scale);
   for (int64_t i = 0; i < round_up(v.columns, kUnit) * 2; ++i) store(memory.out + i * n, Vec<T>{});
   Vec<T> peak[2] = {splat(lowest), splat(lowest)}, sum[2] = {};
-  const int64_t seen = h.keys_seen(first);
+  const int64_t seen = h.keys_seen(first + cols);
   for (int64_t block = 0; block < seen; block += kKeys) {
     const int64_t end = smaller(seen, block + kKeys);
     if (h.mask.data) pack_columns(memory.mask, h.mask, first, block, end - block);
@@ -85,37 +85,26 @@ void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int
   write_columns(h.out, first, memory.out, factor);
 }
 
-constexpr double kLongWork = 1e9;  // multiply-adds
+template <class E>
+struct VectorForward {
+  using T = E;
+  using Memory = ForwardMemory<T>;
+  static constexpr int64_t kColumns = kCols<T>;
+  const Head<T>& head;
+  const Memory memory;
+  const Matrix<T> k, v;
 
-template <class T>
-void forward(const AttentionArgs& a) {
-  const int64_t heads = head_count(a), panels = blocks(a.queries, kCols<T>);
-  if (heads == 0 || panels == 0) return;
-  const double work =
-      double(heads) * double(a.queries) * double(a.keys) * double(a.width + a.value_width);
-  const int workers = work > kParallelWork ? num_threads() : 1;
-  // Enough for the workers, and that Ctrl-C waits for none that is long.
-  const int64_t enough = (workers == 1 ? 1 : 4 * workers) + int64_t(work / kLongWork);
-  const int64_t parts = smaller(panels, blocks(enough, heads));
-  Arena<T> count{nullptr};
-  ForwardMemory<T>(head_at<T>(a, 0), count);
-  const Scratch<T> scratch(workers * count.used);
-  run_tasks(heads * parts, workers, [&](int64_t task, int64_t worker) {
-    const Head<T> head = head_at<T>(a, task / parts);
-    const int64_t part = task % parts;
-    Arena<T> arena{scratch.data + worker * count.used};
-    const ForwardMemory<T> memory(head, arena);
-    const Matrix<T> k = dense(head.k, memory.k), v = dense(head.v, memory.v);
-    for (int64_t panel = panels * part / parts; panel < panels * (part + 1) / parts; ++panel)
-      forward_panel(head, k, v, panel * kCols<T>, memory);
-  });
-}
+  VectorForward(const Head<T>& h, const Memory& m)
+      : head(h), memory(m), k(dense(h.k, m.k)), v(dense(h.v, m.v)) {}
+  void compute_panel(int64_t first) const { forward_panel(head, k, v, first, memory); }
+};
 
 }  // namespace
 
 namespace TT_ISA {
-extern const AttentionTable attention_table = {{forward<float>, forward<double>},
-                                               {backward<float>, backward<double>}};
+extern const AttentionTable attention_table = {
+    {forward<VectorForward<float>>, forward<VectorForward<double>>},
+    {backward<VectorBackward<float>>, backward<VectorBackward<double>>}};
 }
 
 }  // namespace tt::cpu

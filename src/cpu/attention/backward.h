@@ -1,7 +1,6 @@
 // The gradients of attention: the keys of a head, a block at a time.
 #pragma once
 #include "cpu/attention/tile.h"
-#include "cpu/infra/scratch.h"
 
 namespace tt::cpu {
 namespace {
@@ -9,6 +8,7 @@ namespace {
 template <class T>
 struct BackwardMemory {
   int64_t panels, q_size, v_size, q_chunks, v_chunks;  // sizes of (columns, kCols)
+  int64_t dq_size;
   T *k, *v;
   T *q_columns, *grad_columns;  // per panel (columns, kCols)
   T *q_rows, *grad_rows;        // per panel, per kCols columns (queries, kCols)
@@ -23,6 +23,7 @@ struct BackwardMemory {
         v_size(round_up(h.v.columns, kUnit) * kCols<T>),
         q_chunks(blocks(h.q.columns, kCols<T>)),
         v_chunks(blocks(h.v.columns, kCols<T>)),
+        dq_size(panels * q_size),
         k(arena.take(padded_size(h.k))),
         v(arena.take(padded_size(h.v))),
         q_columns(arena.take(panels * q_size + kCols<T>)),
@@ -36,7 +37,7 @@ struct BackwardMemory {
         mask(h.mask.data ? arena.take((kKeys + 1) * kCols<T>) : nullptr),
         dk(arena.take(q_chunks * kKeys * kCols<T>)),
         dv(arena.take(v_chunks * kKeys * kCols<T>)),
-        dq(arena.take(panels * q_size)) {}
+        dq(arena.take(dq_size)) {}
 
   static constexpr int64_t kChunk = kCols<T> * kCols<T>;
 };
@@ -155,12 +156,12 @@ void backward_blocks(const Head<T>& h, const BackwardMemory<T>& m, int64_t begin
   const Matrix<T> k = dense(h.k, m.k), v = dense(h.v, m.v);
   const Vec<T> one[2] = {splat(T(1)), splat(T(1))};
   pack_queries(h, m);
-  for (int64_t i = 0; i < m.panels * m.q_size; ++i) dq[i] = 0;
+  for (int64_t i = 0; i < m.dq_size; ++i) dq[i] = 0;
   for (int64_t block = begin * kKeys; block < smaller(end * kKeys, k.rows); block += kKeys) {
     for (int64_t i = 0; i < m.q_chunks * kKeys * cols; ++i) m.dk[i] = 0;
     for (int64_t i = 0; i < m.v_chunks * kKeys * cols; ++i) m.dv[i] = 0;
     for (int64_t panel = h.causal ? block / cols : 0; panel < m.panels; ++panel) {
-      const int64_t seen = smaller(h.keys_seen(panel * cols), block + kKeys);
+      const int64_t seen = smaller(h.keys_seen((panel + 1) * cols), block + kKeys);
       const int64_t depth = smaller(cols, h.q.rows - panel * cols);
       score_gradients(h, m, k, v, panel, block, seen);
       add_transposed(dq + panel * m.q_size, k.data + block * k.row, k.row, k.columns, m.ds,
@@ -176,50 +177,20 @@ void backward_blocks(const Head<T>& h, const BackwardMemory<T>& m, int64_t begin
   }
 }
 
-template <class T>
-void write_queries(const Head<T>& h, const BackwardMemory<T>& m, const T* dq) {
-  const Vec<T> factor[2] = {splat(h.scale), splat(h.scale)};
-  for (int64_t panel = 0; panel < m.panels; ++panel)
-    write_columns(h.q_grad, panel * kCols<T>, dq + panel * m.q_size, factor);
-}
+template <class E>
+struct VectorBackward {
+  using T = E;
+  using Memory = BackwardMemory<T>;
+  static constexpr int64_t kColumns = kCols<T>, kKeys = cpu::kKeys;
+  const Head<T>& head;
+  const Memory& memory;
 
-// Few heads are cut into parts by keys, whose dq are added in order; as many as the shape says.
-constexpr int64_t kFewHeads = 16;
-
-template <class T>
-void backward(const AttentionArgs& a) {
-  const int64_t heads = head_count(a);
-  if (heads == 0) return;
-  const double work =
-      double(heads) * double(a.queries) * double(a.keys) * double(a.width + a.value_width);
-  const int workers = work > kParallelWork ? num_threads() : 1;
-  const int64_t key_blocks = blocks(a.keys, kKeys);
-  const int64_t wanted = smaller(key_blocks, kFewHeads / heads);
-  const int64_t parts = wanted < 1 ? 1 : wanted;
-  Arena<T> count{nullptr};
-  const BackwardMemory<T> sizes(head_at<T>(a, 0), count);
-  const int64_t dq_size = sizes.panels * sizes.q_size;
-  const int64_t partial_size = parts > 1 ? heads * parts * dq_size : 0;
-  const Scratch<T> all(workers * count.used + partial_size);
-  T *const scratch = all.data, *const partial = scratch + workers * count.used;
-  run_tasks(heads * parts, workers, [&](int64_t task, int64_t worker) {
-    const Head<T> head = head_at<T>(a, task / parts);
-    const int64_t part = task % parts;
-    Arena<T> arena{scratch + worker * count.used};
-    const BackwardMemory<T> memory(head, arena);
-    T* const dq = parts > 1 ? partial + task * dq_size : memory.dq;
-    backward_blocks(head, memory, key_blocks * part / parts, key_blocks * (part + 1) / parts, dq);
-    if (parts == 1) write_queries(head, memory, dq);
-  });
-  if (parts > 1) {
-    run_tasks(heads, workers, [&](int64_t i, int64_t) {
-      T* const sum = partial + i * parts * dq_size;
-      for (int64_t part = 1; part < parts; ++part)
-        for (int64_t at = 0; at < dq_size; ++at) sum[at] += sum[part * dq_size + at];
-      write_queries(head_at<T>(a, i), sizes, sum);
-    });
+  VectorBackward(const Head<T>& h, const Memory& m) : head(h), memory(m) {}
+  static int64_t panel_rows(int64_t columns) { return round_up(columns, kUnit); }
+  void compute_blocks(int64_t begin, int64_t end, T* dq) const {
+    backward_blocks(head, memory, begin, end, dq);
   }
-}
+};
 
 }  // namespace
 }  // namespace tt::cpu

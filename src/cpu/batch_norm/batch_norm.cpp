@@ -10,9 +10,9 @@
 namespace tt::cpu {
 namespace {
 
-template <class T>
+template <class S>
 struct Planes {
-  const T *x, *grad;
+  const S *x, *grad;
   int64_t count, x_step, grad_step;  // how many, and how far apart
   int64_t size;
 
@@ -27,18 +27,19 @@ struct Planes {
 };
 
 // The sums of f(terms, memory, x, grad) over some planes, of kSums terms each.
-template <class T, int kSums, class F>
-void sum_planes(const Planes<T>& planes, double (&totals)[kSums], F f) {
+template <class S, int kSums, class F>
+void sum_planes(const Planes<S>& planes, double (&totals)[kSums], F f) {
+  using T = Computed<S>;
   constexpr int kChains = 4;
   Vec<T> acc[kChains][kSums] = {};
-  auto step = [&](int chain, const T* x, const T* grad, auto memory) {
+  auto step = [&](int chain, const S* x, const S* grad, auto memory) {
     Vec<T> terms[kSums];
     f(terms, memory, x, grad);
     for (int s = 0; s < kSums; ++s) acc[chain][s] += terms[s];
   };
   for (int64_t p = 0; p < planes.count; ++p) {
-    const T* x = planes.x + p * planes.x_step;
-    const T* grad = planes.grad + p * planes.grad_step;
+    const S* x = planes.x + p * planes.x_step;
+    const S* grad = planes.grad + p * planes.grad_step;
     int64_t i = 0;
     for (; i + kChains * lanes<T> <= planes.size; i += kChains * lanes<T>)
       for (int c = 0; c < kChains; ++c)
@@ -52,8 +53,8 @@ void sum_planes(const Planes<T>& planes, double (&totals)[kSums], F f) {
 }
 
 // Calls f(planes) for blocks of about kBlock elements.
-template <class T, class F>
-void for_each_block(const Planes<T>& planes, F f) {
+template <class S, class F>
+void for_each_block(const Planes<S>& planes, F f) {
   if (planes.size == 0) return;
   const int64_t cuts = blocks(planes.size, kBlock), length = blocks(planes.size, cuts);
   const int64_t together = larger(1, kBlock / planes.size);
@@ -75,17 +76,18 @@ struct Moments {
   }
 };
 
-template <class T>
-Moments moments_of(const Planes<T>& planes) {
+template <class S>
+Moments moments_of(const Planes<S>& planes) {
+  using T = Computed<S>;
   Moments moments;
-  for_each_block(planes, [&](const Planes<T>& block) {
+  for_each_block(planes, [&](const Planes<S>& block) {
     const double n = static_cast<double>(block.count * block.size);
     double sum[1], rest[2];
-    sum_planes(block, sum, [](Vec<T>(&terms)[1], auto memory, const T* x, const T*) {
+    sum_planes(block, sum, [](Vec<T>(&terms)[1], auto memory, const S* x, const S*) {
       terms[0] = memory.load(x);
     });
     const T mean = static_cast<T>(sum[0] / n);
-    sum_planes(block, rest, [mean](Vec<T>(&terms)[2], auto memory, const T* x, const T*) {
+    sum_planes(block, rest, [mean](Vec<T>(&terms)[2], auto memory, const S* x, const S*) {
       terms[0] = memory.load(x, mean) - mean;
       terms[1] = terms[0] * terms[0];
     });
@@ -97,12 +99,12 @@ Moments moments_of(const Planes<T>& planes) {
   return moments;
 }
 
-template <class T>
-GradientSums gradient_sums(const Planes<T>& planes, T mean, T rstd) {
+template <class S, class T>
+GradientSums gradient_sums(const Planes<S>& planes, T mean, T rstd) {
   GradientSums totals;
-  for_each_block(planes, [&](const Planes<T>& block) {
+  for_each_block(planes, [&](const Planes<S>& block) {
     double sums[2];
-    sum_planes(block, sums, [=](Vec<T>(&terms)[2], auto memory, const T* x, const T* grad) {
+    sum_planes(block, sums, [=](Vec<T>(&terms)[2], auto memory, const S* x, const S* grad) {
       terms[0] = memory.load(grad);
       terms[1] = terms[0] * ((memory.load(x) - mean) * rstd);
     });
@@ -112,23 +114,23 @@ GradientSums gradient_sums(const Planes<T>& planes, T mean, T rstd) {
 }
 
 // The channel and the place in the output of a set's plane p.
-template <class T>
-int64_t channel_of(const Call<T>& call, int64_t set, int64_t p) {
+template <class S>
+int64_t channel_of(const Call<S>& call, int64_t set, int64_t p) {
   return call.per_channel ? set : set % call.sets_of_sample * call.together + p;
 }
-template <class T>
-T* output_of(const Call<T>& call, int64_t set, int64_t p) {
+template <class S>
+S* output_of(const Call<S>& call, int64_t set, int64_t p) {
   const BatchNormArgs& a = call.a;
   const int64_t plane = call.per_channel ? p * a.channels + set : set * call.together + p;
-  return numbers<T>(a.out) + plane * a.size;
+  return numbers<S>(a.out) + plane * a.size;
 }
 // The planes of a set.
-template <class T>
-Planes<T> planes_of(const Call<T>& call, int64_t set) {
+template <class S>
+Planes<S> planes_of(const Call<S>& call, int64_t set) {
   const BatchNormArgs& a = call.a;
   const bool whole = call.per_channel;  // the planes of all samples
   const int64_t sample = whole ? 0 : set / call.sets_of_sample, channel = channel_of(call, set, 0);
-  const T *x = numbers<T>(a.x), *grad = numbers<T>(a.grad);
+  const S *x = numbers<S>(a.x), *grad = numbers<S>(a.grad);
   return {x + sample * a.x_sample + channel * a.x_channel,
           grad ? grad + sample * a.grad_sample + channel * a.grad_channel : nullptr,
           whole ? a.samples : call.together,
@@ -139,8 +141,8 @@ Planes<T> planes_of(const Call<T>& call, int64_t set) {
 
 // Sets of one sample that are short and lie one after the other are summed several at a time, as
 // rows: their sums do not wait for each other.
-template <class T>
-bool takes_rows(const Call<T>& call) {
+template <class S>
+bool takes_rows(const Call<S>& call) {
   const BatchNormArgs& a = call.a;
   const bool packed = a.x_channel == a.size && a.x_sample == a.channels * a.size;
   const bool as_grad = !a.grad || (a.grad_channel == a.size && a.grad_sample == a.x_sample);
@@ -148,17 +150,18 @@ bool takes_rows(const Call<T>& call) {
 }
 
 // Sets that are worth a thread: of short ones fewer elements, for each set costs as much as many.
-template <class T>
-int64_t grain_of(const Call<T>& call) {
+template <class S>
+int64_t grain_of(const Call<S>& call) {
   return (takes_rows(call) ? kGrain / 4 : kGrain) / larger(1, call.elements);
 }
 
 // The statistics of sets [begin, end).
-template <class T>
-void find_moments(const Call<T>& call, int64_t begin, int64_t end) {
+template <class S>
+void find_moments(const Call<S>& call, int64_t begin, int64_t end) {
+  using T = Computed<S>;
   if (!takes_rows(call)) {
     for (int64_t set = begin; set < end; ++set) {
-      Planes<T> merged = planes_of(call, set);
+      Planes<S> merged = planes_of(call, set);
       if (merged.x_step == merged.size) merged.size *= merged.count, merged.count = 1;
       const Moments moments = moments_of(merged);
       call.finish(set, moments.mean, moments.squares);
@@ -166,11 +169,11 @@ void find_moments(const Call<T>& call, int64_t begin, int64_t end) {
     return;
   }
   const double n = static_cast<double>(call.elements);
-  const int64_t step = call.elements * static_cast<int64_t>(sizeof(T)), steps[3] = {step};
-  for (; begin < end; begin += Rows<T>::kMost) {
+  const int64_t step = call.elements * static_cast<int64_t>(sizeof(S)), steps[3] = {step};
+  for (; begin < end; begin += Rows<S>::kMost) {
     char* const data[3] = {const_cast<char*>(call.a.x) + begin * step};
-    const Rows<T> rows{data, steps, call.elements, smaller(Rows<T>::kMost, end - begin)};
-    typename Rows<T>::Stat sum[1], rest[2];
+    const Rows<S> rows{data, steps, call.elements, smaller(Rows<S>::kMost, end - begin)};
+    typename Rows<S>::Stat sum[1], rest[2];
     rows.reduce(sum, T(0), Plus(), [](const auto& at, Vec<T>(&term)[1]) { term[0] = at.load(0); });
     const auto mean = sum[0].map([=](Vec<T> v) { return v / static_cast<T>(n); });
     rows.reduce(rest, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
@@ -185,22 +188,23 @@ void find_moments(const Call<T>& call, int64_t begin, int64_t end) {
   }
 }
 
-template <class T>
-void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
+template <class S>
+void forward_sets(const Call<S>& call, int64_t begin, int64_t end) {
+  using T = Computed<S>;
   // A set is written while it is in the cache; short ones are, 16 of them.
-  const int64_t together = takes_rows(call) ? Rows<T>::kMost : 1;
+  const int64_t together = takes_rows(call) ? Rows<S>::kMost : 1;
   for (int64_t first = begin; first < end; first += together) {
     const int64_t last = smaller(first + together, end);
     if (!call.a.fixed) find_moments(call, first, last);
     for (int64_t set = first; set < last; ++set) {
-      const Planes<T> planes = planes_of(call, set);
+      const Planes<S> planes = planes_of(call, set);
       const T mean = call.means[set];
       for (int64_t p = 0; p < planes.count; ++p) {
         const int64_t channel = channel_of(call, set, p);
         const T scale = call.rstds[set] * call.weight(channel);
         const T shift = call.shift(channel, set, scale);
-        const T* x = planes.x + p * planes.x_step;
-        T* const y = output_of(call, set, p);
+        const S* x = planes.x + p * planes.x_step;
+        S* const y = output_of(call, set, p);
         for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
           const Vec<T> distance = memory.load(x + i) - mean;
           memory.store(y + i, multiply_add(distance, scale, shift));
@@ -212,29 +216,30 @@ void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
 
 // Calls f(rows, first) for the planes of sets [begin, end), which are rows: streams x, grad, out.
 // `first`: the number of the first plane.
-template <class T, class F>
-void for_each_plane_row(const Call<T>& call, int64_t begin, int64_t end, F f) {
-  const int64_t step = call.a.size * static_cast<int64_t>(sizeof(T));
+template <class S, class F>
+void for_each_plane_row(const Call<S>& call, int64_t begin, int64_t end, F f) {
+  const int64_t step = call.a.size * static_cast<int64_t>(sizeof(S));
   const int64_t steps[3] = {step, step, step};
   char *const x = const_cast<char*>(call.a.x), *const grad = const_cast<char*>(call.a.grad);
   char* const out = call.a.out ? call.a.out : grad;  // which then is not written
   const int64_t last = end * call.together;
-  for (int64_t first = begin * call.together; first < last; first += Rows<T>::kMost) {
+  for (int64_t first = begin * call.together; first < last; first += Rows<S>::kMost) {
     char* const data[3] = {x + first * step, grad + first * step, out + first * step};
-    f(Rows<T>{data, steps, call.a.size, smaller(Rows<T>::kMost, last - first)}, first);
+    f(Rows<S>{data, steps, call.a.size, smaller(Rows<S>::kMost, last - first)}, first);
   }
 }
 
-// `sums`: per plane. For up to Rows<T>::kMost sets of which takes_rows() is true.
-template <class T>
-void backward_rows(const Call<T>& call, int64_t begin, int64_t end, GradientSums* sums) {
+// `sums`: per plane. For up to Rows<S>::kMost sets of which takes_rows() is true.
+template <class S>
+void backward_rows(const Call<S>& call, int64_t begin, int64_t end, GradientSums* sums) {
+  using T = Computed<S>;
   const BatchNormArgs& a = call.a;
   int64_t set = begin, p = 0;  // of the next plane: its set, and its number in that
   auto next_plane = [&] {
     if (++p == call.together) p = 0, ++set;
   };
-  for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
-    typename Rows<T>::Stat mean, rstd, totals[2];
+  for_each_plane_row(call, begin, end, [&](const Rows<S>& rows, int64_t first) {
+    typename Rows<S>::Stat mean, rstd, totals[2];
     for (int64_t k = 0; k < rows.count; ++k, next_plane())
       mean.line(k) = call.means[set], rstd.line(k) = call.rstds[set];
     rows.reduce(totals, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
@@ -245,7 +250,7 @@ void backward_rows(const Call<T>& call, int64_t begin, int64_t end, GradientSums
       sums[first + k] = {static_cast<double>(totals[0].line(k)),
                          static_cast<double>(totals[1].line(k))};
   });
-  T slopes[Rows<T>::kMost], middles[Rows<T>::kMost];
+  T slopes[Rows<S>::kMost], middles[Rows<S>::kMost];
   for (set = begin; set < end; ++set) {
     GradientSums all;
     for (p = 0; p < call.together; ++p) {
@@ -258,8 +263,8 @@ void backward_rows(const Call<T>& call, int64_t begin, int64_t end, GradientSums
   }
   if (!a.out) return;
   set = begin, p = 0;
-  for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
-    typename Rows<T>::Stat mean, rstd, factor, slope, middle;
+  for_each_plane_row(call, begin, end, [&](const Rows<S>& rows, int64_t first) {
+    typename Rows<S>::Stat mean, rstd, factor, slope, middle;
     int64_t channel = first % a.channels;
     for (int64_t k = 0; k < rows.count; ++k, next_plane()) {
       mean.line(k) = call.means[set], rstd.line(k) = call.rstds[set];
@@ -275,14 +280,15 @@ void backward_rows(const Call<T>& call, int64_t begin, int64_t end, GradientSums
 }
 
 // The same of any set; or per set, where its weight is one.
-template <class T>
-void backward_set(const Call<T>& call, int64_t set, GradientSums* sums) {
-  const Planes<T> planes = planes_of(call, set);
+template <class S>
+void backward_set(const Call<S>& call, int64_t set, GradientSums* sums) {
+  using T = Computed<S>;
+  const Planes<S> planes = planes_of(call, set);
   const T mean = call.means[set], rstd = call.rstds[set];
   GradientSums all;
   const int64_t sets = call.per_channel ? 1 : planes.count;
   for (int64_t p = 0; p < sets; ++p) {
-    const Planes<T> part = call.per_channel ? planes : planes.part(p, 1, 0, planes.size);
+    const Planes<S> part = call.per_channel ? planes : planes.part(p, 1, 0, planes.size);
     const GradientSums totals = gradient_sums(part, mean, rstd).centred(call, set);
     sums[set * sets + p] = totals;
     all.add(static_cast<double>(call.weight(channel_of(call, set, p))), totals);
@@ -291,8 +297,8 @@ void backward_set(const Call<T>& call, int64_t set, GradientSums* sums) {
   for (int64_t p = 0; p < planes.count; ++p) {
     const T weight = call.weight(channel_of(call, set, p));
     const Coefficients<T> c(call, set, weight, all);
-    const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
-    T* const dx = output_of(call, set, p);
+    const S *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
+    S* const dx = output_of(call, set, p);
     for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
       const Vec<T> normalised = (memory.load(x + i) - mean) * rstd;
       const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);
@@ -301,14 +307,14 @@ void backward_set(const Call<T>& call, int64_t set, GradientSums* sums) {
   }
 }
 
-template <class T>
-void backward_sets(const Call<T>& call, int64_t begin, int64_t end, GradientSums* sums) {
+template <class S>
+void backward_sets(const Call<S>& call, int64_t begin, int64_t end, GradientSums* sums) {
   if (!takes_rows(call)) {
     for (int64_t set = begin; set < end; ++set) backward_set(call, set, sums);
     return;
   }
-  for (; begin < end; begin += Rows<T>::kMost)
-    backward_rows(call, begin, smaller(begin + Rows<T>::kMost, end), sums);
+  for (; begin < end; begin += Rows<S>::kMost)
+    backward_rows(call, begin, smaller(begin + Rows<S>::kMost, end), sums);
 }
 
 // --------------------------------------------------------------------------------------- the calls
@@ -327,18 +333,19 @@ inline Spread spread_of(const BatchNormArgs& a) {
   return {small && packed && as_grad ? a.size : 0, 1};
 }
 
-template <class T>
+template <class S>
 void forward(const BatchNormArgs& a) {
-  const Call<T> call{a};
+  const Call<S> call{a};
   const Spread spread = spread_of(a);
   if (spread.count) return forward_matrix(call, spread);
   parallel_for(call.sets, grain_of(call),
                [&](int64_t begin, int64_t end) { forward_sets(call, begin, end); });
 }
 
-template <class T>
+template <class S>
 void backward(const BatchNormArgs& a) {
-  const Call<T> call{a};
+  using T = Computed<S>;
+  const Call<S> call{a};
   const int64_t entries = (call.per_channel ? 1 : a.samples) * a.channels;
   const Scratch<GradientSums> sums(entries);
   const Spread spread = spread_of(a);
@@ -357,18 +364,14 @@ void backward(const BatchNormArgs& a) {
   }
 }
 
-void batch_norm(const BatchNormArgs& a) {
-  a.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
-}
-void batch_norm_backward(const BatchNormArgs& a) {
-  a.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
-}
-
 }  // namespace
 
 namespace TT_ISA {
-extern const BatchNormTable batch_norm_table = {batch_norm, batch_norm_backward, running_update,
-                                                running_read};
+extern const BatchNormTable batch_norm_table = {
+    {forward<float>, forward<double>, forward<Half>, forward<BFloat16>},
+    {backward<float>, backward<double>, backward<Half>, backward<BFloat16>},
+    running_update,
+    running_read};
 }
 
 }  // namespace tt::cpu

@@ -19,9 +19,9 @@ struct Spread {
   int64_t first(int64_t channel) const { return step == 1 ? channel * count : channel; }
 };
 
-template <class T>
+template <class S>
 struct Matrix {
-  const Call<T>& call;
+  const Call<S>& call;
   const Spread spread;
   const int64_t columns = call.a.channels * spread.count;
   const int64_t samples = call.per_channel ? 1 : call.a.samples;
@@ -72,8 +72,8 @@ struct Matrix {
       const int64_t at = b.sample * columns + b.column;
       for (int64_t r = 0; r < b.rows; ++r) {
         const int64_t row = b.start + r * columns;
-        for_each_vector<T>(0, b.columns,
-                           [=](int64_t c, auto memory) { f(row + c, at + c, memory); });
+        for_each_vector<Computed<S>>(0, b.columns,
+                                     [=](int64_t c, auto memory) { f(row + c, at + c, memory); });
       }
     });
   }
@@ -97,8 +97,8 @@ void for_each_columns(int64_t columns, F f) {
 
 // Means, what they lack of the true ones, and squares of the distances from those, of each column
 // of a block.
-template <class T>
-void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T* means, T* rests,
+template <class S, class T>
+void column_moments(const S* x, int64_t rows, int64_t columns, int64_t stride, T* means, T* rests,
                     T* squares) {
   for_each_columns<T>(columns, [=](int64_t c, auto memory, auto vectors) {
     constexpr int kVectors = decltype(vectors)::value;
@@ -123,8 +123,8 @@ void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T
 }
 
 // The sums of grad and grad x'.
-template <class T>
-void column_gradient_sums(const T* x, const T* grad, const T* means, const T* rstds, int64_t rows,
+template <class S, class T>
+void column_gradient_sums(const S* x, const S* grad, const T* means, const T* rstds, int64_t rows,
                           int64_t columns, int64_t stride, T* sums, T* moments) {
   for_each_columns<T>(columns, [=](int64_t c, auto memory, auto vectors) {
     constexpr int kVectors = decltype(vectors)::value;
@@ -147,11 +147,12 @@ void column_gradient_sums(const T* x, const T* grad, const T* means, const T* rs
   });
 }
 
-template <class T>
-void forward_matrix(const Call<T>& call, Spread spread) {
-  const Matrix<T> m{call, spread};
-  const T* const x = numbers<T>(call.a.x);
-  T* const y = numbers<T>(call.a.out);
+template <class S>
+void forward_matrix(const Call<S>& call, Spread spread) {
+  using T = Computed<S>;
+  const Matrix<S> m{call, spread};
+  const S* const x = numbers<S>(call.a.x);
+  S* const y = numbers<S>(call.a.out);
   // Per block and column the mean and the squares; per sample and column mean, scale and shift.
   const int64_t all = m.samples * m.columns;
   const Scratch<T> scratch(3 * m.places() + 3 * all);
@@ -201,11 +202,12 @@ void forward_matrix(const Call<T>& call, Spread spread) {
 }
 
 // `sums`: per sample and channel.
-template <class T>
-void backward_matrix(const Call<T>& call, Spread spread, GradientSums* sums) {
-  const Matrix<T> m{call, spread};
-  const T *const x = numbers<T>(call.a.x), *const grad = numbers<T>(call.a.grad);
-  T* const dx = numbers<T>(call.a.out);
+template <class S>
+void backward_matrix(const Call<S>& call, Spread spread, GradientSums* sums) {
+  using T = Computed<S>;
+  const Matrix<S> m{call, spread};
+  const S *const x = numbers<S>(call.a.x), *const grad = numbers<S>(call.a.grad);
+  S* const dx = numbers<S>(call.a.out);
   const int64_t all = m.samples * m.columns;
   const Scratch<T> scratch(2 * m.places() + 5 * all);
   T *const partial = scratch.data, *const moments = partial + m.places();

@@ -11,9 +11,10 @@ namespace {
 
 constexpr int64_t kBlock = 8192;
 
-// What both layouts share: how channels make sets.
-template <class T>
+// What both layouts share: how channels make sets. x, its gradient and what is written are of S.
+template <class S>
 struct Call {
+  using T = Computed<S>;
   const BatchNormArgs& a;
   const bool per_channel = a.set_channels == 0;  // batch norm
   const int64_t together = per_channel ? 1 : a.set_channels;
@@ -51,9 +52,9 @@ struct Call {
     for (int64_t n = sample; n < (per_channel ? a.samples : sample + 1); ++n)
       for (int64_t c = first; c < first + together; ++c)
         for (int64_t i = 0; i < a.size; ++i)
-          f(static_cast<double>(
-              numbers<T>(a.x)[a.channels_last ? (n * a.size + i) * a.channels + c
-                                              : n * a.x_sample + c * a.x_channel + i]));
+          f(static_cast<double>(static_cast<T>(
+              numbers<S>(a.x)[a.channels_last ? (n * a.size + i) * a.channels + c
+                                              : n * a.x_sample + c * a.x_channel + i])));
   }
 };
 
@@ -66,8 +67,8 @@ struct GradientSums {
     sum += weight * other.sum, moment += weight * other.moment;
   }
   // Those of the true mean.
-  template <class T>
-  GradientSums centred(const Call<T>& call, int64_t set) const {
+  template <class S>
+  GradientSums centred(const Call<S>& call, int64_t set) const {
     return {sum, moment - static_cast<double>(call.rest(set) * call.rstds[set]) * sum};
   }
 };
@@ -78,7 +79,8 @@ struct Coefficients {
   T factor, slope = 0, middle = 0;
 
   // From a set's sums of weight grad.
-  Coefficients(const Call<T>& call, int64_t set, T weight, const GradientSums& sums)
+  template <class S>
+  Coefficients(const Call<S>& call, int64_t set, T weight, const GradientSums& sums)
       : factor(weight * call.rstds[set]) {
     if (call.a.fixed) return;
     const double share = static_cast<double>(call.rstds[set]) / static_cast<double>(call.elements);

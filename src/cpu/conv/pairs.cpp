@@ -4,7 +4,7 @@
 #include "core/tables/conv.h"
 #include "cpu/conv/sum_parts.h"
 #include "cpu/conv/weight.h"
-#include "cpu/vec/vec_half.h"
+#include "cpu/vec/vec_machine.h"
 
 namespace tt::cpu {
 namespace {

@@ -73,7 +73,7 @@ struct ClassLoss {
       const Target<T> target(a, line);
       T loss = 0, mass = 0;
       if (target.counts) {
-        const T x = *view.at_line(0, target.place, k) - peak.line(k);
+        const T x = static_cast<T>(*view.at_line(0, target.place, k)) - peak.line(k);
         loss = target.weight * (log_sum.line(k) - x);
         mass = target.weight;
         if constexpr (kSmooth) {
@@ -160,16 +160,17 @@ struct ProbabilityLossBackward {
   }
 };
 
-template <template <class, bool> class OfClasses, template <class> class OfProbabilities>
+template <template <class, bool> class OfClasses, template <class> class OfProbabilities,
+          bool kAsTheyLie>
 void run_cross_entropy(const CrossEntropyArgs& args) {
   const auto run_in = [&](auto type) {
     using T = decltype(type);
     if (!args.classes)
-      run<T, OfProbabilities<T>>(args);
+      run<T, OfProbabilities<T>, true>(args);
     else if (args.smoothing != 0)
-      run<T, OfClasses<T, true>>(args);
+      run<T, OfClasses<T, true>, kAsTheyLie>(args);
     else
-      run<T, OfClasses<T, false>>(args);
+      run<T, OfClasses<T, false>, kAsTheyLie>(args);
   };
   args.lines.compute == DType::Float32 ? run_in(float{}) : run_in(double{});
 }
@@ -178,8 +179,8 @@ void run_cross_entropy(const CrossEntropyArgs& args) {
 
 namespace TT_ISA {
 extern const CrossEntropyTable cross_entropy_table = {
-    run_cross_entropy<ClassLoss, ProbabilityLoss>,
-    run_cross_entropy<ClassLossBackward, ProbabilityLossBackward>,
+    run_cross_entropy<ClassLoss, ProbabilityLoss, true>,
+    run_cross_entropy<ClassLossBackward, ProbabilityLossBackward, false>,
     nll,
     nll_backward,
     labels,

@@ -11,7 +11,6 @@
 #include "cpu/infra/run.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_bessel.h"
-#include "cpu/vec/vec_half.h"
 #include "cpu/vec/vec_special.h"
 
 namespace tt::cpu {
@@ -98,7 +97,7 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
     constexpr bool kFull = decltype(whole)::value;
     auto input = [&](int k) __attribute__((always_inline)) {
       if constexpr (kHalves) {
-        return step[k] == 0 ? repeated[k] : load_halves<Stored>(from[k], front);
+        return step[k] == 0 ? repeated[k] : front.load(reinterpret_cast<const Stored*>(from[k]));
       } else {
         Vec<T> v;
         if constexpr (kFull)
@@ -119,7 +118,7 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
         return F::apply(input(0), input(1), input(2), input(3));
     }();
     if constexpr (kHalves)
-      store_halves<Stored>(out, result, front);
+      front.store(reinterpret_cast<Stored*>(out), result);
     else if constexpr (kMask && kFull)
       store_mask<T>(reinterpret_cast<bool*>(out), result);
     else if constexpr (kMask)

@@ -155,8 +155,11 @@ static const Isa kIsa = {
 }  // namespace v4bf16
 
 static void fill_tiles(Backend& backend, const Isa& rest, const MatmulTable& products,
-                       const ConvTiles& conv, const RecurrentTable& recurrent) {
+                       const AttentionTable& attention, const ConvTiles& conv,
+                       const RecurrentTable& recurrent) {
   fill_products(backend, rest, products);
+  complete(own<AttentionTable>.forward, attention.forward);
+  complete(own<AttentionTable>.backward, attention.backward);
   own<ConvTable>.tiles = conv;
   complete(own<RecurrentTable>.forward, recurrent.forward);
   complete(own<RecurrentTable>.backward, recurrent.backward);
@@ -164,19 +167,21 @@ static void fill_tiles(Backend& backend, const Isa& rest, const MatmulTable& pro
 
 // By tiles, which Linux grants to a process that asks.
 namespace v4amx {
+extern const AttentionTable attention_tiles;
 extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
 extern const RecurrentTable recurrent_tiles;
 static const Isa kIsa = {"v4amx", [] { return v4::kIsa.supported() && may_use_tiles(); },
                          [](Backend& backend) {
-                           fill_tiles(backend, v4::kIsa, matmul_half_table, conv_tiles,
-                                      recurrent_tiles);
+                           fill_tiles(backend, v4::kIsa, matmul_half_table, attention_tiles,
+                                      conv_tiles, recurrent_tiles);
                          },
                          v4::kIsa.conversion, v4::kIsa.box_muller};
 }  // namespace v4amx
 
 // The same kernels on tiles in C++, for tests: never chosen by itself.
 namespace v4amx_emulated {
+extern const AttentionTable attention_tiles;
 extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
 extern const RecurrentTable recurrent_tiles;
@@ -184,8 +189,8 @@ static const Isa& rest() { return v3::kIsa.supported() ? v3::kIsa : v2::kIsa; }
 static const Isa kIsa = {"v4amx-emulated",
                          v2::kIsa.supported,
                          [](Backend& backend) {
-                           fill_tiles(backend, rest(), matmul_half_table, conv_tiles,
-                                      recurrent_tiles);
+                           fill_tiles(backend, rest(), matmul_half_table, attention_tiles,
+                                      conv_tiles, recurrent_tiles);
                          },
                          v2::kIsa.conversion,
                          v2::kIsa.box_muller,

@@ -49,9 +49,11 @@ struct PerLine {
   }
 };
 
-// Lines whose elements are neighbours. Of several, sums wait for each other only at their ends.
-template <class T>
+// Lines whose elements, of S in memory, are neighbours. Of several, sums wait for each other only
+// at their ends.
+template <class S>
 struct Rows {
+  using T = Computed<S>;
   using Stat = PerLine<T, 1>;
   static constexpr int kVectors = kLineLanes / lanes<T>;
   static constexpr int kMost = lanes<T>;
@@ -60,13 +62,13 @@ struct Rows {
   int64_t size, count;   // of a line; lines, at most kMost
 
   int64_t lines() const { return count; }
-  T* at_line(int stream, int64_t i, int64_t line) const {
-    return reinterpret_cast<T*>(data[stream] + line * steps[stream]) + i;
+  S* at_line(int stream, int64_t i, int64_t line) const {
+    return reinterpret_cast<S*>(data[stream] + line * steps[stream]) + i;
   }
 
   // Elements [i, i + n) of a line; the other lanes are `pad`.
   struct Line {
-    T* data[3];
+    S* data[3];
     int64_t number, size;
     Vec<T> of(const Vec<T>* per_line) const {
       return splat(reinterpret_cast<const T*>(per_line)[number]);
@@ -74,7 +76,7 @@ struct Rows {
   };
   struct Whole : Line {
     int64_t i;
-    Vec<T> load(int stream, T = 0) const { return tt::cpu::load(this->data[stream] + i); }
+    Vec<T> load(int stream, T = 0) const { return cpu::Whole<T>().load(this->data[stream] + i); }
     // Called for what the next elements, or the next lines, read and write, while there is
     // something to compute: the processor's own prefetching comes late, and for what is written not
     // at all.
@@ -84,7 +86,7 @@ struct Rows {
     }
     Vec<T> load_class(const T* per_class) const { return tt::cpu::load(per_class + i); }
     void store_class(T* per_class, Vec<T> v) const { tt::cpu::store(per_class + i, v); }
-    void store(int stream, Vec<T> v) const { tt::cpu::store(this->data[stream] + i, v); }
+    void store(int stream, Vec<T> v) const { cpu::Whole<T>().store(this->data[stream] + i, v); }
   };
   struct Part : Line {
     int64_t i;

@@ -170,8 +170,28 @@ struct Walk {
 
 }  // namespace
 
+// Whether the elements of all streams are of one half type, and side by side.
+static bool are_halves(const Lines& lines) {
+  const DType dtype = lines.stream[0].dtype;
+  for (int s = 0; s < lines.streams; ++s) {
+    const LineStream& stream = lines.stream[s];
+    if (stream.dtype != dtype ||
+        (stream.step != static_cast<int64_t>(itemsize(dtype)) && lines.size > 1))
+      return false;
+  }
+  return is_half(dtype);
+}
+
 void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
                int64_t group) {
+  if (kernels.halves[0] && are_halves(lines)) {
+    Lines as_they_lie = lines;
+    as_they_lie.compute = lines.stream[0].dtype;
+    constexpr int64_t kNever = LineKernels::kNever;
+    const auto rows = kernels.halves[lines.stream[0].dtype == DType::BFloat16];
+    return run_lines(as_they_lie, {rows, kernels.most_rows, {}, {kNever, kNever}}, args, grain,
+                     group);
+  }
   if (lines.count == 0 || lines.size == 0) return;
   const WithoutGil unlocked(lines.count * lines.size > kGrain);
   const int64_t groups = (lines.count + group - 1) / group;

@@ -9,13 +9,15 @@ namespace tt::cpu {
 struct LineKernels {
   // data[k] + r * steps[k] + i elements: element i of line r of stream k, of up to `most_rows`
   // lines.
-  void (*rows)(const void* args, char* const* data, const int64_t* steps, int64_t position,
-               int64_t count);
+  using Rows = void (*)(const void* args, char* const* data, const int64_t* steps, int64_t position,
+                        int64_t count);
+  Rows rows;
   int64_t most_rows;
   // data[k] + i * steps[k]: element i of stream k of all the lines, side by side.
   void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position);
   int64_t width[2];  // lines that each of those takes, many and few; kNever where there is none
   static constexpr int64_t kNever = INT64_MAX;
+  Rows halves[2] = {};  // as rows, of elements that are all float16, or all bfloat16
 };
 
 // Calls the kernels for all lines, in parallel above `grain` elements. Lines whose elements are

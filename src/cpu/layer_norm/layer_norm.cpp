@@ -10,13 +10,14 @@
 namespace tt::cpu {
 namespace {
 
-template <class T, bool kCentered>
+template <class S, bool kCentered>
 void forward_rows(const void* args, char* const* data, const int64_t* steps, int64_t position,
                   int64_t count) {
+  using T = Computed<S>;
   const auto& a = *static_cast<const LayerNormArgs*>(args);
-  const Rows<T> rows{data, steps, a.lines.size, count};
+  const Rows<S> rows{data, steps, a.lines.size, count};
   const T n = static_cast<T>(a.lines.size), eps = static_cast<T>(a.eps);
-  typename Rows<T>::Stat sum[1], sums[2], mean{};
+  typename Rows<S>::Stat sum[1], sums[2], mean{};
   if constexpr (kCentered) {
     rows.reduce(sum, T(0), Plus(), [](const auto& at, Vec<T>(&term)[1]) { term[0] = at.load(0); });
     mean = sum[0].map([=](Vec<T> v) { return v / n; });
@@ -26,7 +27,7 @@ void forward_rows(const void* args, char* const* data, const int64_t* steps, int
     terms[1] = terms[0] * terms[0];
   });
   Vec<T> squares = sums[1].vectors[0];
-  typename Rows<T>::Stat rest{}, rstd, shift;  // rest: what rounding has left of the mean
+  typename Rows<S>::Stat rest{}, rstd, shift;  // rest: what rounding has left of the mean
   if constexpr (kCentered) {
     rest.vectors[0] = sums[0].vectors[0] / n;
     squares -= rest.vectors[0] * sums[0].vectors[0];
@@ -35,7 +36,7 @@ void forward_rows(const void* args, char* const* data, const int64_t* steps, int
   rstd.vectors[0] = 1 / sqrt(variance);
   for (int64_t k = 0; k < count; ++k) {
     if (!is_out_of_range(variance[k])) continue;
-    const T* const x = rows.at_line(0, 0, k);
+    const S* const x = rows.at_line(0, 0, k);
     const ExactMoments exact = exact_moments(a.lines.size, kCentered, [&](auto f) {
       for (int64_t i = 0; i < a.lines.size; ++i) f(static_cast<double>(x[i]));
     });
@@ -58,14 +59,15 @@ void forward_rows(const void* args, char* const* data, const int64_t* steps, int
 }
 
 // dx = (g - mean(g) - x' mean(g x')) rstd, where g = grad weight and x' = (x - mean) rstd.
-template <class T, bool kCentered>
+template <class S, bool kCentered>
 void backward_rows(const void* args, char* const* data, const int64_t* steps, int64_t position,
                    int64_t count) {
+  using T = Computed<S>;
   const auto& a = *static_cast<const LayerNormArgs*>(args);
-  const Rows<T> rows{data, steps, a.lines.size, count};
+  const Rows<S> rows{data, steps, a.lines.size, count};
   const T n = static_cast<T>(a.lines.size);
   const T* const weight = numbers<T>(a.weight);
-  typename Rows<T>::Stat mean, rstd, shift, sums[2];
+  typename Rows<S>::Stat mean, rstd, shift, sums[2];
   const T* stats = numbers<T>(a.stats) + 3 * position;
   for (int64_t k = 0; k < count; ++k, stats += 3)
     mean.line(k) = stats[0], shift.line(k) = -stats[1] * stats[2], rstd.line(k) = stats[2];
@@ -105,11 +107,25 @@ void backward_rows(const void* args, char* const* data, const int64_t* steps, in
       });
 }
 
-template <class T>
-void run(const LayerNormArgs& a, decltype(LineKernels::rows) kernel) {
+// Of float32, float64, float16 and bfloat16.
+template <bool kCentered>
+constexpr LineKernels::Rows kForward[4] = {
+    forward_rows<float, kCentered>, forward_rows<double, kCentered>, forward_rows<Half, kCentered>,
+    forward_rows<BFloat16, kCentered>};
+template <bool kCentered>
+constexpr LineKernels::Rows kBackward[4] = {
+    backward_rows<float, kCentered>, backward_rows<double, kCentered>,
+    backward_rows<Half, kCentered>, backward_rows<BFloat16, kCentered>};
+
+void run(const LayerNormArgs& a, const LineKernels::Rows (&kernels)[4]) {
   constexpr int64_t kNever = LineKernels::kNever;
-  run_lines(a.lines, {kernel, Rows<T>::kMost, {nullptr, nullptr}, {kNever, kNever}}, &a, kGrain / 2,
-            a.group);
+  const bool single = a.lines.compute == DType::Float32;
+  LineKernels of = {kernels[single ? 0 : 1],
+                    single ? Rows<float>::kMost : Rows<double>::kMost,
+                    {},
+                    {kNever, kNever}};
+  if (single) of.halves[0] = kernels[2], of.halves[1] = kernels[3];
+  run_lines(a.lines, of, &a, kGrain / 2, a.group);
 }
 
 // The groups' sums, one after the other.
@@ -126,22 +142,11 @@ void add_groups(const LayerNormArgs& a) {
   }
 }
 
-template <class T>
-void run_backward(const LayerNormArgs& a) {
-  if (a.lines.count && a.lines.size)
-    run<T>(a, a.centered ? backward_rows<T, true> : backward_rows<T, false>);
-  if (a.sums) add_groups<T>(a);
-}
-
-void layer_norm(const LayerNormArgs& a) {
-  if (a.lines.compute == DType::Float32)
-    run<float>(a, a.centered ? forward_rows<float, true> : forward_rows<float, false>);
-  else
-    run<double>(a, a.centered ? forward_rows<double, true> : forward_rows<double, false>);
-}
+void layer_norm(const LayerNormArgs& a) { run(a, a.centered ? kForward<true> : kForward<false>); }
 
 void layer_norm_backward(const LayerNormArgs& a) {
-  a.lines.compute == DType::Float32 ? run_backward<float>(a) : run_backward<double>(a);
+  if (a.lines.count && a.lines.size) run(a, a.centered ? kBackward<true> : kBackward<false>);
+  if (a.sums) a.lines.compute == DType::Float32 ? add_groups<float>(a) : add_groups<double>(a);
 }
 
 }  // namespace

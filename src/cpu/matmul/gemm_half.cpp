@@ -33,7 +33,7 @@ void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64
     const Stored* const bias = g.bias ? g.bias + r * g.bias_row + j * g.bias_col : nullptr;
     int64_t s = 0;
     if (!g.accumulate && !bias && g.c_col == 1) {
-      for (; s + n <= cols; s += n) store_halves<Stored>(c + s, load(sums + s), Front<float>(n));
+      for (; s + n <= cols; s += n) Whole<float>().store(c + s, load(sums + s));
     }
     for (; s < cols; s += n) {
       Vec<float> sum = load(sums + s);

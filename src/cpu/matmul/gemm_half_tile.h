@@ -6,7 +6,6 @@
 #pragma once
 #include "cpu/matmul/gemm_tile.h"
 #include "cpu/matmul/tiles.h"
-#include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {
 namespace {
@@ -25,10 +24,7 @@ struct Widened {
     return bits;
   }
   // L entries of L halves along k.
-  static Entries along(const Stored* from) {
-    const HalfBits bits = bits_at(from);
-    return as_bits(std::is_same_v<Stored, tt::Half> ? float_of_half(bits) : float_of_bfloat(bits));
-  }
+  static Entries along(const Stored* from) { return as_bits(cpu::Whole<float>().load(from)); }
   // An entry of each of L columns; there is but one row.
   static Entries across(const Stored* row, const Stored*) { return along(row); }
   static void add_product(Vec<float>& sum, uint32_t x, Entries y) {

@@ -21,6 +21,29 @@ constexpr T lowest_of() {
   return T(uint64_t(1) << (8 * sizeof(T) - 1));
 }
 
+// `Lanes` neighbours of S in memory: halves as floats.
+template <class S, int Lanes>
+inline Few<Computed<S>, Lanes> load_few(const S* from) {
+  Few<Computed<S>, Lanes> v;
+  if constexpr (is_half_type<S>) {
+    const Vec<float> x = Front<float>(Lanes).load(from);
+    __builtin_memcpy(&v, &x, sizeof v);
+  } else {
+    __builtin_memcpy(&v, from, sizeof v);
+  }
+  return v;
+}
+template <class S, class V>
+inline void store_few(S* to, V v) {
+  if constexpr (is_half_type<S>) {
+    Vec<float> x{};
+    __builtin_memcpy(&x, &v, sizeof v);
+    Front<float>(sizeof v / sizeof(float)).store(to, x);
+  } else {
+    __builtin_memcpy(to, &v, sizeof v);
+  }
+}
+
 // even[k] is element 2 * k of two vectors, odd[k] the next one; low and high are the way back.
 template <class T, int Lanes>
 struct PairLanes {
@@ -40,16 +63,15 @@ struct PairLanes {
 };
 
 // Elements that are `step` apart; Step is 1, 2, or 0 for any other.
-template <class T, int Lanes, int Step>
-inline Few<T, Lanes> load_steps(const T* from, int64_t step) {
-  using V = Few<T, Lanes>;
-  V v;
+template <class S, int Lanes, int Step>
+inline Few<Computed<S>, Lanes> load_steps(const S* from, int64_t step) {
+  using V = Few<Computed<S>, Lanes>;
+  V v{};
   if constexpr (Step == 1 || Lanes == 1) {
-    __builtin_memcpy(&v, from, sizeof v);
+    v = load_few<S, Lanes>(from);
   } else if constexpr (Step == 2) {
-    V low, high;  // both end with an element that is wanted, so that nothing behind it is read
-    __builtin_memcpy(&low, from, sizeof low);
-    __builtin_memcpy(&high, from + Lanes - 1, sizeof high);
+    // Both end with an element that is wanted, so that nothing behind it is read.
+    const V low = load_few<S, Lanes>(from), high = load_few<S, Lanes>(from + Lanes - 1);
     decltype(V{} < V{}) pick{};
     for (int i = 0; i < Lanes; ++i) pick[i] = i < Lanes / 2 ? 2 * i : 2 * i + 1;
     v = __builtin_shuffle(low, high, pick);

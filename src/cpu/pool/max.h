@@ -57,9 +57,10 @@ inline int64_t offset_of(const int64_t* strides, int64_t n, int64_t c, const int
 }
 
 // `count` outputs, of windows `step` apart.
-template <class T, class W, int Lanes, int Step>
-void max_lanes(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count, T* y,
+template <class S, class W, int Lanes, int Step>
+void max_lanes(const MaxPoolArgs& g, const Box& box, const S* x, int64_t step, int64_t count, S* y,
                W* where) {
+  using T = Computed<S>;
   using V = Few<T, Lanes>;
   using M = decltype(V{} < V{});
   using E = typename Element<M>::type;
@@ -70,22 +71,23 @@ void max_lanes(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, i
     V best = broadcast<V>(lowest_of<T>());
     M id = broadcast<M>(E((box.lo[0] * taps_h + box.lo[1]) * taps_w + box.lo[2]));
     const auto see = [&](int64_t tap) {
-      const V v = load_steps<T, Lanes, Step>(x + g.tap[tap] + i * step, step);
+      const V v = load_steps<S, Lanes, Step>(x + g.tap[tap] + i * step, step);
       const M take = (v > best) | (v != v);
       best = take ? v : best;
       id = take ? broadcast<M>(E(tap)) : id;
     };
     for (int64_t tap = 0; tap < all; ++tap) see(tap);
     if (!all) for_each_tap(g, box, see);
-    __builtin_memcpy(y + i, &best, sizeof best);
+    store_few(y + i, best);
     const Ids ids = __builtin_convertvector(id, Ids);
     __builtin_memcpy(where + i, &ids, sizeof ids);
   }
 }
 
 // A single output, whose taps along W may lie side by side.
-template <class T, class W>
-void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
+template <class S, class W>
+void max_one(const MaxPoolArgs& g, const Box& box, const S* x, S* y, W* where) {
+  using T = Computed<S>;
   constexpr int n = lanes<T>;
   using M = Mask<T>;
   const int64_t taps_h = g.axis[1].taps, taps_w = g.axis[2].taps;
@@ -95,14 +97,14 @@ void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
   for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
     for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
       const int64_t row = (d * taps_h + h) * taps_w;
-      const T* from = x + g.tap[row];
+      const S* from = x + g.tap[row];
       int64_t w = box.lo[2];
       if (step == 1 && box.hi[2] - w >= 2 * n) {
         Vec<T> bests = splat(lowest_of<T>());
         M ids{}, next{};
         for (int k = 0; k < n; ++k) next[k] = row + w + k;
         for (; w + n <= box.hi[2]; w += n, next += n) {
-          const Vec<T> v = load(from + w);
+          const Vec<T> v = Whole<T>().load(from + w);
           const M take = (v > bests) | (v != v);
           bests = take ? v : bests;
           ids = take ? next : ids;
@@ -117,7 +119,7 @@ void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
         }
       }
       for (; w < box.hi[2]; ++w) {
-        const T v = from[w * step];
+        const T v = static_cast<T>(from[w * step]);
         if (v > best || v != v) {
           best = v;
           id = row + w;
@@ -125,21 +127,21 @@ void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
       }
     }
   }
-  *y = best;
+  *y = static_cast<S>(best);
   *where = W(id);
 }
 
-template <class T, class W, int Step>
-void max_of_width(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count,
-                  T* y, W* where) {
-  constexpr int n = lanes<T>, half = n >= 4 ? n / 2 : n, quarter = n >= 8 ? n / 4 : n;
+template <class S, class W, int Step>
+void max_of_width(const MaxPoolArgs& g, const Box& box, const S* x, int64_t step, int64_t count,
+                  S* y, W* where) {
+  constexpr int n = lanes<Computed<S>>, half = n >= 4 ? n / 2 : n, quarter = n >= 8 ? n / 4 : n;
   const auto by = [&](auto run) { run(g, box, x, step, count, y, where); };
   if (count >= n)
-    by(max_lanes<T, W, n, Step>);
+    by(max_lanes<S, W, n, Step>);
   else if (count >= half)
-    by(max_lanes<T, W, half, Step>);
+    by(max_lanes<S, W, half, Step>);
   else if (count >= quarter)
-    by(max_lanes<T, W, quarter, Step>);
+    by(max_lanes<S, W, quarter, Step>);
   else
     for (int64_t i = 0; i < count; ++i) max_one(g, box, x + i * step, y + i, where + i);
 }
@@ -156,7 +158,7 @@ void max_run(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int
 
 // What is worth code of its own.
 template <class T, class W>
-constexpr bool is_usual = std::is_floating_point_v<T> && sizeof(W) == 1;
+constexpr bool is_usual = is_float_type<T> && sizeof(W) == 1;
 
 // Whether windows are pairs of neighbours along W that lie side by side.
 template <class T, class W>
@@ -168,9 +170,9 @@ bool sees_pairs(const MaxPoolArgs& g) {
 }
 
 // Outputs [i, i + Lanes) of a row of such windows, which see `rows` pairs each.
-template <int Lanes, class T, class W>
-inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T* y, W* where) {
-  using Form = PairLanes<T, Lanes>;
+template <int Lanes, class S, class W>
+inline void max_pairs(const int64_t* tap, int64_t rows, const S* x, int64_t i, S* y, W* where) {
+  using Form = PairLanes<Computed<S>, Lanes>;
   using V = typename Form::V;
   using M = typename Form::M;
   using E = typename Form::E;
@@ -179,10 +181,8 @@ inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T
   V best{};
   M id{};
   for (int64_t row = 0; row < rows; ++row) {
-    V low, high;
-    const T* from = x + tap[2 * row] + 2 * i;
-    __builtin_memcpy(&low, from, sizeof low);
-    __builtin_memcpy(&high, from + Lanes, sizeof high);
+    const S* from = x + tap[2 * row] + 2 * i;
+    const V low = load_few<S, Lanes>(from), high = load_few<S, Lanes>(from + Lanes);
     const V even = __builtin_shuffle(low, high, form.even);
     const V odd = __builtin_shuffle(low, high, form.odd);
     if (row == 0) best = even;
@@ -193,7 +193,7 @@ inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T
     best = next ? odd : best;
     id = next ? broadcast<M>(E(2 * row + 1)) : id;
   }
-  __builtin_memcpy(y + i, &best, sizeof best);
+  store_few(y + i, best);
   const Ids ids = __builtin_convertvector(id, Ids);
   __builtin_memcpy(where + i, &ids, sizeof ids);
 }
@@ -212,7 +212,7 @@ __attribute__((always_inline)) inline void max_row(const MaxPoolArgs& g, bool pa
     x += window_offset(g, n, c, at);
     y += offset_of(g.y_strides, n, c, at);
     where += offset_of(g.where_strides, n, c, at);
-    return by_lanes<T, true>(axis.out, [&](auto lanes, int64_t i) {
+    return by_lanes<Computed<T>, true>(axis.out, [&](auto lanes, int64_t i) {
       max_pairs<decltype(lanes)::value>(g.tap, rows == 2 ? 2 : rows, x, i, y, where);
     });
   }

@@ -8,9 +8,10 @@ namespace {
 
 // Channels come last: `count` of them, at least a vector, at one pixel, which no other window sees:
 // its zeros are put too.
-template <class T, class W>
-void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
-                   T* x) {
+template <class S, class W>
+void scatter_pixel(const MaxPoolArgs& g, const Box& box, const S* y, const W* where, int64_t count,
+                   S* x) {
+  using T = Computed<S>;
   constexpr int n = lanes<T>;
   using Ids = typename VecOf<W, n* int(sizeof(W))>::type;
   const int64_t all = taps_if_all(g, box);
@@ -18,9 +19,10 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, const W* wh
     Ids ids;
     __builtin_memcpy(&ids, where + i, sizeof ids);
     const Mask<T> at = __builtin_convertvector(ids, Mask<T>);
-    const Vec<T> v = load(y + i);
+    const Vec<T> v = Whole<T>().load(y + i);
     const auto write = [&](int64_t tap) {
-      store(x + g.tap[tap] + i, at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{});
+      Whole<T>().store(x + g.tap[tap] + i,
+                       at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{});
     };
     for (int64_t tap = 0; tap < all; ++tap) write(tap);
     if (!all) for_each_tap(g, box, write);
@@ -31,9 +33,9 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, const W* wh
 }
 
 // Lanes outputs of windows that see pairs along W: the pairs of taps `tap` and tap + 1.
-template <int Lanes, class T, class W>
+template <int Lanes, class S, class W>
 struct Pairs {
-  using Form = PairLanes<T, Lanes>;
+  using Form = PairLanes<Computed<S>, Lanes>;
   using V = typename Form::V;
   using M = typename Form::M;
   using E = typename Form::E;
@@ -41,19 +43,18 @@ struct Pairs {
   V y;
   M at;
 
-  Pairs(const T* from, const W* where) {
+  Pairs(const S* from, const W* where) : y(load_few<S, Lanes>(from)) {
     typename VecOf<W, Lanes* int(sizeof(W))>::type ids;
-    __builtin_memcpy(&y, from, sizeof y);
     __builtin_memcpy(&ids, where, sizeof ids);
     at = __builtin_convertvector(ids, M);
   }
 
-  void put(int64_t tap, T* to) const {
+  void put(int64_t tap, S* to) const {
     const V even = at == E(tap) ? y : V{}, odd = at == E(tap + 1) ? y : V{};
     const V first = __builtin_shuffle(even, odd, form.low);
     const V second = __builtin_shuffle(even, odd, form.high);
-    __builtin_memcpy(to, &first, sizeof first);
-    __builtin_memcpy(to + Lanes, &second, sizeof second);
+    store_few(to, first);
+    store_few(to + Lanes, second);
   }
 };
 
@@ -61,7 +62,7 @@ struct Pairs {
 template <class T, class W>
 void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
                    T* x) {
-  by_lanes<T, true>(count, [&](auto lanes, int64_t i) __attribute__((always_inline)) {
+  by_lanes<Computed<T>, true>(count, [&](auto lanes, int64_t i) __attribute__((always_inline)) {
     const Pairs<decltype(lanes)::value, T, W> pairs(y + i, where + i);
     for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
       for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
@@ -78,6 +79,11 @@ template <class F>
 inline void for_each_window(int64_t count, const F& f) {
   for (int64_t w = 0; w < count; w += 2) f(w);
   for (int64_t w = 1; w < count; w += 2) f(w);
+}
+
+template <class S>
+inline void add_to(S& x, S y) {
+  x = static_cast<S>(static_cast<Computed<S>>(x) + static_cast<Computed<S>>(y));
 }
 
 // How a plane, or a block of channels where they come last, is scattered.
@@ -106,13 +112,13 @@ void scatter_row(const MaxPoolArgs& g, Scatter how, const T* y, const W* where, 
   }
   if (count == 1)
     return for_each_window(axis.out, [=](int64_t w) {
-      x[start[w] * x_step + tap[where[w * where_step]]] += y[w * y_step];
+      add_to(x[start[w] * x_step + tap[where[w * where_step]]], y[w * y_step]);
     });
   const int64_t between = g.y_strides[1];  // channels
   for_each_window(axis.out, [=](int64_t w) {
     T* to = x + start[w] * x_step;
     for (int64_t c = 0; c < count; ++c)
-      to[tap[where[w * where_step + c]] + c] += y[w * y_step + c * between];
+      add_to(to[tap[where[w * where_step + c]] + c], y[w * y_step + c * between]);
   });
 }
 
@@ -122,8 +128,10 @@ constexpr int64_t kChannelBlock = 64;  // of a task, where channels come last
 template <class T>
 void clear(const MaxPoolArgs& g, T* x, int64_t count) {
   const int64_t pixels = g.axis[0].in * g.axis[1].in * g.axis[2].in;
-  if (!g.channels_last || count == g.channels) return fill_run(T(0), pixels * count, x);
-  for (int64_t i = 0; i < pixels; ++i) fill_run(T(0), count, x + i * g.channels);
+  const int64_t run = !g.channels_last || count == g.channels ? pixels * count : count;
+  for (int64_t i = 0; i < pixels * count; i += run)
+    __builtin_memset(static_cast<void*>(x + i / count * g.channels), 0,
+                     static_cast<size_t>(run) * sizeof(T));
 }
 
 template <class T, class W>
@@ -148,9 +156,9 @@ void scatter_in(const MaxPoolArgs& g) {
       const T* y = static_cast<const T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
       const W* where =
           static_cast<const W*>(g.where) + n * g.where_strides[0] + c * g.where_strides[1];
-      const Scatter how = pairs                          ? Scatter::Pairs
-                          : vectors && count >= lanes<T> ? Scatter::Pixels
-                                                         : Scatter::Singly;
+      const Scatter how = pairs                                    ? Scatter::Pairs
+                          : vectors && count >= lanes<Computed<T>> ? Scatter::Pixels
+                                                                   : Scatter::Singly;
       // What writes all of x, zeros too, needs none before.
       if (!covers || how == Scatter::Singly) clear(g, x, count);
       int64_t at[3];

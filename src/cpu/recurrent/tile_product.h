@@ -101,8 +101,7 @@ struct TilePanels {
         }
         if (whole && s.weight_col != 1 && s.weight_row == 1) transpose<float>(rows);
         for (int r = 0; r < n; r += 2)
-          store(to + (q + r / 2) * kUnits + j,
-                words_of(bfloat_of_float(rows[r])) | words_of(bfloat_of_float(rows[r + 1])) << 16);
+          store(to + (q + r / 2) * kUnits + j, pairs_of(rows[r], rows[r + 1]));
       }
     }
   }

@@ -7,7 +7,6 @@
 #include "cpu/reduce/driver.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_fold.h"
-#include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {
 namespace {
@@ -26,15 +25,7 @@ constexpr int64_t chunk_of = std::is_same_v<F, prod_op> ? 64 * kChunk : kChunk;
 // The next elements of T, which stand in memory as S: as T, or as one of the half types.
 template <class T, class S = T>
 Vec<T> load(const char* from) {
-  if constexpr (std::is_same_v<S, T>) {
-    Vec<T> v;
-    __builtin_memcpy(&v, from, sizeof v);
-    return v;
-  } else {
-    HalfBits bits;
-    __builtin_memcpy(&bits, from, sizeof bits);
-    return std::is_same_v<S, Half> ? float_of_half(bits) : float_of_bfloat(bits);
-  }
+  return Whole<T>().load(reinterpret_cast<const S*>(from));
 }
 
 template <class F, class T>
@@ -47,16 +38,9 @@ void init(char* states, int64_t count) {
 // that ends with it; only a row shorter than that is loaded lane by lane.
 template <class F, class T, class S>
 Vec<T> load_tail(const char* x, int64_t n, int64_t count) {
+  if (n < lanes<T>) return Front<T>(n).load(reinterpret_cast<const S*>(x), F::template init<T>());
   Mask<T> places{};
   for (int l = 0; l < lanes<T>; ++l) places[l] = l;
-  if (n < lanes<T>) {
-    if constexpr (std::is_same_v<S, T>)
-      return load_partial(reinterpret_cast<const T*>(x), n, F::template init<T>());
-    alignas(kVectorBytes) char copy[kVectorBytes] = {};
-    __builtin_memcpy(copy, x, n * sizeof(S));
-    const std::decay_t<decltype(places[0])> end = n;
-    return select(places < end, load<T, S>(copy), F::template init<Vec<T>>());
-  }
   const std::decay_t<decltype(places[0])> skipped = lanes<T> - count;
   return __builtin_shuffle(load<T, S>(x + (n - lanes<T>)*sizeof(S)), F::template init<Vec<T>>(),
                            places + skipped);

@@ -32,7 +32,7 @@ struct LogSumExp {
 };
 
 void logsumexp(const LogSumExpArgs& args) {
-  args.lines.compute == DType::Float32 ? run<float, LogSumExp<float>>(args)
+  args.lines.compute == DType::Float32 ? run<float, LogSumExp<float>, true>(args)
                                        : run<double, LogSumExp<double>>(args);
 }
 

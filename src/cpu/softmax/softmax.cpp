@@ -56,10 +56,11 @@ struct SoftmaxBackward {
   }
 };
 
-template <template <class, bool> class Op>
+template <template <class, bool> class Op, bool kAsTheyLie>
 void run_softmax(const SoftmaxArgs& args) {
   if (args.lines.compute == DType::Float32)
-    args.log ? run<float, Op<float, true>>(args) : run<float, Op<float, false>>(args);
+    args.log ? run<float, Op<float, true>, true>(args)
+             : run<float, Op<float, false>, kAsTheyLie>(args);
   else
     args.log ? run<double, Op<double, true>>(args) : run<double, Op<double, false>>(args);
 }
@@ -67,7 +68,8 @@ void run_softmax(const SoftmaxArgs& args) {
 }  // namespace
 
 namespace TT_ISA {
-extern const SoftmaxTable softmax_table = {run_softmax<Softmax>, run_softmax<SoftmaxBackward>};
+extern const SoftmaxTable softmax_table = {run_softmax<Softmax, false>,
+                                           run_softmax<SoftmaxBackward, true>};
 }
 
 }  // namespace tt::cpu

@@ -1,11 +1,54 @@
-// Vectors of halves: 16 bits each in memory, floats meanwhile.
+// Halves: 16 bits each in memory, floats in a vector. (Front and Whole of vec_machine.h load and
+// store them.)
 #pragma once
-#include "cpu/vec/vec_machine.h"
+#include <type_traits>
+
+#include "core/dtypes/dtype.h"
+#include "cpu/vec/vec.h"
+
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
 
 namespace tt::cpu {
 namespace {
 
-// Words and their lower halves: GCC takes vectors apart for these.
+// What elements of S are computed in.
+template <class S>
+using Computed = std::conditional_t<is_half_type<S>, float, S>;
+
+// float16, a half vector of its bits, and float.
+using HalfBits = VecOf<uint16_t, kVectorBytes / 2>::type;
+
+inline Vec<float> float_of_half(HalfBits bits) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtph_ps(-1, reinterpret_cast<__m256i>(bits));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(bits));
+#else
+  Vec<float> r{};
+  for (int i = 0; i < lanes<float>; ++i) {
+    Half half;
+    half.bits = bits[i];
+    r[i] = half;
+  }
+  return r;
+#endif
+}
+
+inline HalfBits half_of_float(Vec<float> x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<HalfBits>(_mm512_maskz_cvtps_ph(-1, x, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#else
+  HalfBits r;
+  for (int i = 0; i < lanes<float>; ++i) r[i] = Half(x[i]).bits;
+  return r;
+#endif
+}
+
+// GCC takes vectors apart for this.
 inline Vec<uint32_t> words_of(HalfBits halves) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Vec<uint32_t>>(
@@ -16,58 +59,52 @@ inline Vec<uint32_t> words_of(HalfBits halves) {
   return __builtin_convertvector(halves, Vec<uint32_t>);
 #endif
 }
-inline HalfBits halves_of(Vec<uint32_t> words) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<HalfBits>(
-      _mm512_maskz_cvtepi32_epi16(-1, reinterpret_cast<__m512i>(words)));
+
+// bfloat16, the upper half of a float's word, as core/dtypes/half.h converts it: ties go to even,
+// and a NaN is 0x7fc0. The lower half of a rounded word is anything.
+inline Vec<float> float_of_bfloat(HalfBits bits) { return from_bits(words_of(bits) << 16); }
+inline Vec<uint32_t> rounded_words(Vec<float> x) {
+#ifdef __AVX512F__
+  // A NaN (kinds 0 and 1 of the table) is taken from the first operand, else x.
+  const __m512i nan = _mm512_set1_epi32(0x7fc00000), kinds = _mm512_set1_epi32(0x11111100);
+  const __m512i word =
+      _mm512_castps_si512(_mm512_fixupimm_ps(_mm512_castsi512_ps(nan), x, kinds, 0));
+  const __m512i up = _mm512_add_epi32(word, _mm512_set1_epi32(0x7fff));
+  const __mmask16 odd = _mm512_test_epi32_mask(word, _mm512_set1_epi32(0x10000));
+  return reinterpret_cast<Vec<uint32_t>>(_mm512_mask_add_epi32(up, odd, up, _mm512_set1_epi32(1)));
+#else
+  const Vec<uint32_t> word = as_bits(x);
+  return select(x == x, word + 0x7fff + (word >> 16 & 1), splat(0x7fc00000u));
+#endif
+}
+inline HalfBits bfloat_of_float(Vec<float> x) {
+  const Vec<uint32_t> words = rounded_words(x);
+#if defined(__AVX512BW__)
+  // The upper halves: 1, 3, 5, ...
+  const __m512i upper = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0x1f001d, 0x1b0019, 0x170015,
+                                         0x130011, 0xf000d, 0xb0009, 0x70005, 0x30001);
+  return reinterpret_cast<HalfBits>(_mm512_maskz_extracti64x4_epi64(
+      -1, _mm512_maskz_permutexvar_epi16(-1, upper, reinterpret_cast<__m512i>(words)), 0));
 #elif defined(__AVX2__)
-  const __m256i v = reinterpret_cast<__m256i>(words);
+  const __m256i v = reinterpret_cast<__m256i>(words >> 16);
   return reinterpret_cast<HalfBits>(
       _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(v, v), 0x08)));
 #else
-  return __builtin_convertvector(words, HalfBits);
+  return __builtin_convertvector(words >> 16, HalfBits);
 #endif
+}
+// Pairs of bfloat16, the first in the lower half of a word.
+inline Vec<uint32_t> pairs_of(Vec<float> low, Vec<float> high) {
+  return rounded_words(low) >> 16 | (rounded_words(high) & 0xffff0000);
 }
 
-// bfloat16, as core/dtypes/half.h converts it.
-inline Vec<float> float_of_bfloat(HalfBits bits) { return from_bits(words_of(bits) << 16); }
-inline HalfBits bfloat_of_float(Vec<float> x) {
-  const Vec<uint32_t> word = as_bits(x), rounded = (word + 0x7fff + (word >> 16 & 1)) >> 16;
-  return halves_of(select(x == x, rounded, splat(0x7fc0u)));
+template <class S>
+inline Vec<float> floats_of(HalfBits bits) {
+  return std::is_same_v<S, Half> ? float_of_half(bits) : float_of_bfloat(bits);
 }
-
-// Halves of either kind. On AVX-512 only the lanes that are there, else all.
-template <class Stored>
-inline Vec<float> load_halves(const void* from, [[maybe_unused]] Front<float> front) {
-  HalfBits bits;
-#ifdef __AVX512BW__
-  bits = reinterpret_cast<HalfBits>(_mm256_maskz_loadu_epi16(front.bits, from));
-#else
-  __builtin_memcpy(&bits, from, sizeof bits);
-#endif
-  return std::is_same_v<Stored, Half> ? float_of_half(bits) : float_of_bfloat(bits);
-}
-template <class Stored>
-inline void store_halves(void* to, Vec<float> x, [[maybe_unused]] Front<float> front) {
-  const HalfBits bits = std::is_same_v<Stored, Half> ? half_of_float(x) : bfloat_of_float(x);
-#ifdef __AVX512BW__
-  _mm256_mask_storeu_epi16(to, front.bits, reinterpret_cast<__m256i>(bits));
-#else
-  __builtin_memcpy(to, &bits, sizeof bits);
-#endif
-}
-// The first `count` of them, or all where those are fewer, `stride` apart.
-template <class Stored>
-inline void store_line(Stored* to, int64_t stride, Vec<float> x, int64_t count) {
-  constexpr int n = lanes<float>;
-#ifdef __AVX512BW__
-  if (stride == 1) return store_halves<Stored>(to, x, Front<float>(count));
-#else
-  if (stride == 1 && count >= n) return store_halves<Stored>(to, x, Front<float>(n));
-#endif
-  Stored line[n];
-  store_halves<Stored>(line, x, Front<float>(n));
-  for (int64_t i = 0; i < n && i < count; ++i) to[i * stride] = line[i];
+template <class S>
+inline HalfBits rounded_to(Vec<float> x) {
+  return std::is_same_v<S, Half> ? half_of_float(x) : bfloat_of_float(x);
 }
 
 }  // namespace

@@ -4,12 +4,7 @@
 #pragma once
 #include <type_traits>
 
-#include "core/dtypes/half.h"
-#include "cpu/vec/vec.h"
-
-#ifdef __FMA__
-#include <immintrin.h>
-#endif
+#include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {
 namespace {
@@ -111,7 +106,10 @@ inline Vec<float> rsqrt(Vec<float> x) {
 }
 
 // A vector's part of n elements in memory: all its lanes, or the first n where those are fewer; the
-// others are `pad`, and are not written.
+// others are `pad`, and are not written. Halves (IfHalf) are floats in the vector; without a pad
+// the other lanes are 0.
+template <class S>
+using IfHalf = std::enable_if_t<is_half_type<S>>;
 template <class T>
 struct Front {
 #ifdef __AVX512BW__
@@ -131,6 +129,20 @@ struct Front {
       return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi32(v, bits, from));
     else
       return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi64(v, bits, from));
+  }
+  template <class S, class = IfHalf<S>>
+  Vec<float> load(const S* from) const {
+    return floats_of<S>(
+        reinterpret_cast<HalfBits>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>(bits), from)));
+  }
+  template <class S, class = IfHalf<S>>
+  Vec<float> load(const S* from, float pad) const {
+    return _mm512_mask_mov_ps(splat(pad), static_cast<__mmask16>(bits), load(from));
+  }
+  template <class S, class = IfHalf<S>>
+  void store(S* to, Vec<float> x) const {
+    _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(bits),
+                             reinterpret_cast<__m256i>(rounded_to<S>(x)));
   }
   void store(void* to, Vec<T> x) const {
     const __m512i v = reinterpret_cast<__m512i>(x);
@@ -176,6 +188,28 @@ struct Front {
     for (int i = 0; i < lanes<T>; ++i)
       if (i < count) elements[i] = x[i];
   }
+  template <class S, class = IfHalf<S>>
+  Vec<float> load(const S* from, float pad = 0) const {
+    HalfBits bits{};
+    if (count == lanes<T>) {
+      __builtin_memcpy(&bits, from, sizeof bits);
+      return floats_of<S>(bits);
+    }
+    for (int i = 0; i < count; ++i) __builtin_memcpy(&bits[i], from + i, sizeof(S));
+    Vec<float> x = floats_of<S>(bits);
+    for (int i = count; i < lanes<T>; ++i) x[i] = pad;
+    return x;
+  }
+  template <class S, class = IfHalf<S>>
+  void store(S* to, Vec<float> x) const {
+    const HalfBits bits = rounded_to<S>(x);
+    if (count == lanes<T>) {
+      __builtin_memcpy(static_cast<void*>(to), &bits, sizeof bits);
+      return;
+    }
+    for (int i = 0; i < count; ++i)
+      __builtin_memcpy(static_cast<void*>(to + i), &bits[i], sizeof(S));
+  }
 #endif
 };
 
@@ -193,6 +227,17 @@ template <class T>
 struct Whole {
   Vec<T> load(const T* from, T = T{}) const { return tt::cpu::load(from); }
   void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
+  template <class S, class = IfHalf<S>>
+  Vec<float> load(const S* from, float = 0) const {
+    HalfBits bits;
+    __builtin_memcpy(&bits, from, sizeof bits);
+    return floats_of<S>(bits);
+  }
+  template <class S, class = IfHalf<S>>
+  void store(S* to, Vec<float> x) const {
+    const HalfBits bits = rounded_to<S>(x);
+    __builtin_memcpy(static_cast<void*>(to), &bits, sizeof bits);
+  }
 };
 
 // f(i, memory) for each vector of elements [begin, end): memory is Whole, or a Front at the end.
@@ -201,6 +246,17 @@ inline void for_each_vector(int64_t begin, int64_t end, F f) {
   int64_t i = begin;
   for (; i + lanes<T> <= end; i += lanes<T>) f(i, Whole<T>());
   if (i < end) f(i, Front<T>(end - i));
+}
+
+// Halves of the first `count` lanes, or of all where those are fewer, `stride` apart.
+template <class S>
+inline void store_line(S* to, int64_t stride, Vec<float> x, int64_t count) {
+  constexpr int n = lanes<float>;
+  if (stride == 1 && count >= n) return Whole<float>().store(to, x);
+  if (stride == 1) return Front<float>(count).store(to, x);
+  S line[n];
+  Whole<float>().store(line, x);
+  for (int64_t i = 0; i < n && i < count; ++i) to[i * stride] = line[i];
 }
 
 template <class M>
@@ -216,37 +272,6 @@ inline bool any(M mask) {
   int64_t seen = 0;
   for (int64_t word : words) seen |= word;
   return seen != 0;
-#endif
-}
-
-// float16, a half vector of its bits, and float.
-using HalfBits = VecOf<uint16_t, kVectorBytes / 2>::type;
-
-inline Vec<float> float_of_half(HalfBits bits) {
-#if defined(__AVX512F__)
-  return _mm512_maskz_cvtph_ps(-1, reinterpret_cast<__m256i>(bits));
-#elif defined(__F16C__)
-  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(bits));
-#else
-  Vec<float> r{};
-  for (int i = 0; i < lanes<float>; ++i) {
-    Half half;
-    half.bits = bits[i];
-    r[i] = half;
-  }
-  return r;
-#endif
-}
-
-inline HalfBits half_of_float(Vec<float> x) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<HalfBits>(_mm512_maskz_cvtps_ph(-1, x, _MM_FROUND_TO_NEAREST_INT));
-#elif defined(__F16C__)
-  return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-#else
-  HalfBits r;
-  for (int i = 0; i < lanes<float>; ++i) r[i] = Half(x[i]).bits;
-  return r;
 #endif
 }
 

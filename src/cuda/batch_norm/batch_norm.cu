@@ -390,13 +390,6 @@ void backward(const BatchNormArgs& a) {
                                 weight, corrections.data(), numbers<T>(a.out));
 }
 
-void batch_norm(const BatchNormArgs& a) {
-  a.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
-}
-void batch_norm_backward(const BatchNormArgs& a) {
-  a.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
-}
-
 // ---- running statistics: a thread per channel ---------------------------------------------------
 
 __device__ char* place(const RunningArgs::Running& running, int64_t channel) {
@@ -441,7 +434,9 @@ void running_read(const RunningArgs& a) { launch<read_running>(grid_of(a.channel
 
 }  // namespace
 
-const BatchNormTable batch_norm_table = {batch_norm, batch_norm_backward, running_update,
+const BatchNormTable batch_norm_table = {{forward<float>, forward<double>},
+                                         {backward<float>, backward<double>},
+                                         running_update,
                                          running_read};
 
 }  // namespace tt::cuda

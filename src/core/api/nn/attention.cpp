@@ -28,24 +28,6 @@ NDArray added(const NDArray& mask, DType compute, const Dims& shape) {
   return where(mask, &seen, &hidden).expand(shape);
 }
 
-// In AttentionTable's order.
-int kind_of(DType dtype) {
-  switch (dtype) {
-    case DType::Float64:
-      return 1;
-    case DType::Float16:
-      return 2;
-    case DType::BFloat16:
-      return 3;
-    default:
-      return 0;
-  }
-}
-// Halves are computed as such where the device has kernels for them.
-DType computed_in(const NDArray& x) {
-  return backend_of(x).attention->forward[kind_of(x.dtype())] ? x.dtype() : computed_in(x.dtype());
-}
-
 struct Attention {
   DType dtype, compute, sums;
   NDArray q, k, v;
@@ -55,7 +37,7 @@ struct Attention {
   Attention(const NDArray& query, const NDArray& key, const NDArray& value, const NDArray* masks,
             bool causal, double scale)
       : dtype(query.dtype()),
-        compute(computed_in(query)),
+        compute(taken_in(dtype, backend_of(query).attention->forward)),
         sums(computed_in(dtype)),
         q(converted(query, compute)),
         k(converted(key, compute)),
@@ -86,7 +68,7 @@ struct Attention {
   }
   void run(void (*const (&kernels)[4])(const AttentionArgs&)) const {
     const WithoutGil unlocked(q.numel() * args.keys > kGilGrain);
-    launch(q)(kernels[kind_of(compute)], args);
+    launch(q)(kernels[float_kind(compute)], args);
   }
 };
 

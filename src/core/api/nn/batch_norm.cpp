@@ -38,11 +38,11 @@ struct Layout {
         strides(channels_last ? channels_last_strides(shape) : contiguous_strides(shape)) {}
   // Without spatial dims a row is a sample, too.
   bool rows() const { return channels_last || shape.size() == 2; }
-  // In `compute`, laid out so that the kernels can read it; x itself where it is.
-  NDArray fit(const NDArray& x, DType compute) const {
-    const NDArray wide = converted(x, compute);
+  // In `dtype`, laid out so that the kernels can read it; x itself where it is.
+  NDArray fit(const NDArray& x, DType dtype) const {
+    const NDArray wide = converted(x, dtype);
     if (has_strides(wide, strides, rows() ? 0 : 2)) return wide;
-    const NDArray copy = x.new_empty_strided(shape, strides, compute);
+    const NDArray copy = x.new_empty_strided(shape, strides, dtype);
     copy_into(copy, &wide);
     return copy;
   }
@@ -53,15 +53,16 @@ struct Layout {
 
 struct Call {
   BatchNormArgs args{};
-  DType compute;
+  DType compute, taken;  // of sums; of x, grad and out
   Layout layout;
   NDArray x;
   std::optional<NDArray> weight, bias;
 
   Call(const NDArray& given, const NDArray* w, const NDArray* b, int64_t groups)
       : compute(computed_in(given.dtype())),
+        taken(taken_in(given.dtype(), backend_of(given).batch_norm->batch_norm)),
         layout(checked(given), groups == 0),
-        x(layout.fit(given, compute)) {
+        x(layout.fit(given, taken)) {
     args.samples = x.shape()[0];
     args.channels = x.shape()[1];
     args.size = 1;
@@ -71,7 +72,6 @@ struct Call {
                          " channels");
     args.set_channels = groups ? args.channels / groups : 0;
     args.channels_last = layout.rows();
-    args.compute = compute;
     args.x = x.data();
     args.x_sample = x.strides()[0];
     args.x_channel = x.strides()[1];
@@ -115,47 +115,6 @@ struct Stats {
   }
 };
 
-// Channels of a contiguous x of halves that batch norm takes at a time, so that their floats stay
-// in the caches; 0 for all of them, also if one of the `others` does not fit.
-int64_t channels_at_once(const NDArray& x, int64_t groups,
-                         std::initializer_list<const NDArray*> others) {
-  constexpr int64_t kElements = 1 << 20;
-  if (!is_half(x.dtype()) || groups != 0 || x.ndim() < 3 || !x.is_contiguous()) return 0;
-  for (const NDArray* other : others)
-    if (other && other->shape() != Dims{x.shape()[1]}) return 0;
-  const int64_t of_one = x.numel() / std::max<int64_t>(x.shape()[1], 1);
-  const int64_t step = std::max<int64_t>(kElements / std::max<int64_t>(of_one, 1), 1);
-  return step < x.shape()[1] ? step : 0;
-}
-
-// Elements [begin, end) of an array by channels; none of none.
-std::optional<NDArray> part_of(const NDArray* array, int64_t begin, int64_t end) {
-  return array ? std::optional(array->slice(0, begin, end, 1)) : std::nullopt;
-}
-const NDArray* pointer(const std::optional<NDArray>& x) { return x ? &*x : nullptr; }
-
-// The results of compute(begin, end) for channels [begin, end), put together: the first by channels
-// along dim 1, the others along their last dim.
-template <class Compute>
-std::vector<NDArray> in_channel_parts(const NDArray& x, int64_t step, const Compute& compute) {
-  const int64_t channels = x.shape()[1];
-  std::vector<NDArray> whole;
-  for (int64_t begin = 0; begin < channels; begin += step) {
-    const int64_t end = std::min(begin + step, channels);
-    const std::vector<NDArray> parts = compute(begin, end);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const int dim = i == 0 ? 1 : parts[i].ndim() - 1;
-      if (begin == 0) {
-        Dims shape = parts[i].shape();
-        shape[dim] = channels;
-        whole.push_back(x.new_empty(shape, parts[i].dtype()));
-      }
-      copy_into(whole[i].slice(dim, begin, end, 1), &parts[i]);
-    }
-  }
-  return whole;
-}
-
 void check_floating(const NDArray& x) {
   if (!is_floating(x.dtype()))
     throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on ",
@@ -167,14 +126,6 @@ void check_floating(const NDArray& x) {
 std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, const NDArray* bias,
                                 const NDArray* running_mean, const NDArray* running_var,
                                 int64_t groups, bool training, double momentum, double eps) {
-  if (const int64_t step =
-          channels_at_once(given, groups, {weight, bias, running_mean, running_var}))
-    return in_channel_parts(given, step, [&](int64_t begin, int64_t end) {
-      const auto w = part_of(weight, begin, end), b = part_of(bias, begin, end),
-                 m = part_of(running_mean, begin, end), v = part_of(running_var, begin, end);
-      return batch_norm(given.slice(1, begin, end, 1), pointer(w), pointer(b), pointer(m),
-                        pointer(v), groups, training, momentum, eps);
-    });
   Call call(given, weight, bias, groups);
   if (!training && (!running_mean || !running_var))
     throw RuntimeError(running_mean ? "running_var" : "running_mean",
@@ -196,7 +147,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   if (training)
     for (const NDArray* running : {running_mean, running_var})
       if (running) check_writable(*running);
-  const NDArray y = call.layout.empty(given, call.compute);
+  const NDArray y = call.layout.empty(given, call.taken);
   args.fixed = !training;
   const auto running = [](const NDArray* array) {
     return array ? RunningArgs::Running{array->data(), array->dtype(), array->strides()[0]}
@@ -222,7 +173,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   args.eps = eps;
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    launch(given)(backend_of(given).batch_norm->batch_norm, args);
+    launch(given)(backend_of(given).batch_norm->batch_norm[float_kind(call.taken)], args);
   }
   if (training && given.numel() > 0 && (running_mean || running_var)) {
     launch(given)(backend_of(given).batch_norm->running_update, statistics);
@@ -236,23 +187,15 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
                                          const NDArray* weight, const NDArray& stats,
                                          int64_t groups, bool fixed, bool of_input,
                                          bool overwrite) {
-  if (const int64_t step = channels_at_once(given, groups, {weight});
-      step && grad.shape() == given.shape())
-    return in_channel_parts(given, step, [&](int64_t begin, int64_t end) {
-      const auto w = part_of(weight, begin, end);
-      const auto part = [&](const NDArray& x) { return x.slice(1, begin, end, 1); };
-      return batch_norm_backward(part(grad), part(given), pointer(w), contiguous(part(stats)),
-                                 groups, fixed, of_input, overwrite);
-    });
   Call call(given, weight, nullptr, groups);
   check_floating(given);
   if (grad.shape() != given.shape())
     throw RuntimeError("[batch_norm] expected a gradient of shape ", given.shape(), ", got ",
                        grad.shape());
   BatchNormArgs& args = call.args;
-  const NDArray g = call.layout.fit(grad, call.compute);
+  const NDArray g = call.layout.fit(grad, call.taken);
   const bool inside = overwrite && of_input && has_strides(call.x, call.layout.strides, 0);
-  const NDArray dx = inside ? call.x : call.layout.empty(given, call.compute);
+  const NDArray dx = inside ? call.x : call.layout.empty(given, call.taken);
   const NDArray weight_grad = given.new_empty({args.channels}, call.compute);
   const NDArray bias_grad = given.new_empty({args.channels}, call.compute);
   args.grad = g.data();
@@ -266,7 +209,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.bias_grad = bias_grad.data();
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    launch(given)(backend_of(given).batch_norm->batch_norm_backward, args);
+    launch(given)(backend_of(given).batch_norm->batch_norm_backward[float_kind(call.taken)], args);
   } else {
     copy_into(weight_grad, Scalar::of_int(0));
     copy_into(bias_grad, Scalar::of_int(0));

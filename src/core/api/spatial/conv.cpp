@@ -229,13 +229,6 @@ double work_of(const ConvArgs& g) {
   return work;
 }
 
-// In ConvTable's order; -1 for integers.
-int kind_of(DType dtype) {
-  constexpr DType kinds[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16};
-  const auto found = std::find(std::begin(kinds), std::end(kinds), dtype);
-  return found == std::end(kinds) ? -1 : static_cast<int>(found - kinds);
-}
-
 // Pairs of bfloat16 along dim 0 or 1 in the place of floats (ConvPairs), in the order of x.
 NDArray paired(const NDArray& x, int dim) {
   const int n = x.ndim();
@@ -324,7 +317,7 @@ std::optional<NDArray> compute(ConvResult result, const NDArray& a, const NDArra
 // The same; halves for which the device has no kernels as float32, or bfloat16 as pairs.
 NDArray compute_halves(ConvResult result, const NDArray& a, const NDArray& b, const NDArray* bias,
                        const Dims& shape, const Settings& settings, bool channels_last) {
-  const int kind = kind_of(a.dtype());
+  const int kind = float_kind(a.dtype());
   const ConvTable& table = *backend_of(a).conv;
   if (!is_half(a.dtype()) || table.sum[kind])
     return *compute(result, a, b, bias, shape, settings, channels_last, kind);

@@ -83,6 +83,9 @@ Dims with_spatial(const NDArray& x, const Dims& size) {
   return joined({x.shape()[0], x.shape()[1]}, size);
 }
 
+// In PoolTable's order.
+int kind_of(DType dtype) { return is_half(dtype) ? 1 + float_kind(dtype) : pool_kind(dtype); }
+
 // What a call of any of the kernels takes.
 struct MaxPool {
   MaxPoolArgs args;
@@ -115,12 +118,17 @@ struct MaxPool {
 
   DType where_dtype() const { return args.wide ? DType::Int32 : DType::UInt8; }
 
-  // Calls a kernel, which writes y or, if `to_x`, x. All have a batch dim. It computes in float32
-  // where x and y are halves, and in int64 where they are integers.
-  void run(void (*const (&kernels)[3])(const MaxPoolArgs&), const NDArray& x, const NDArray& y,
+  // Calls a kernel, which writes y or, if `to_x`, x. All have a batch dim. Integers become int64,
+  // and halves float32 where there is no kernel of theirs.
+  void run(void (*const (&kernels)[5])(const MaxPoolArgs&), const NDArray& x, const NDArray& y,
            const NDArray& where, bool to_x = false) {
     if (y.numel() == 0) return;
-    const DType compute = is_floating(y.dtype()) ? computed_in(y.dtype()) : DType::Int64;
+    bool overlaps = false;
+    for (const WindowAxis& axis : args.axis) overlaps = overlaps || axis.overlaps;
+    const bool by_halves = is_half(y.dtype()) && !(to_x && overlaps) && kernels[kind_of(y.dtype())];
+    const DType compute = !is_floating(y.dtype()) ? DType::Int64
+                          : by_halves             ? y.dtype()
+                                                  : computed_in(y.dtype());
     if (y.dtype() != compute) {
       const NDArray &from = to_x ? y : x, &to = to_x ? x : y;
       return in_parts(from, compute, to, [&](const NDArray& part, int64_t begin, int64_t end) {
@@ -148,7 +156,7 @@ struct MaxPool {
                    w * axis[2].step * args.x_strides[4];
     args.tap = taps.data();
     const WithoutGil unlocked(x.numel() + y.numel() > kGilGrain);
-    launch(y)(kernels[pool_kind(y.dtype())], args);
+    launch(y)(kernels[kind_of(y.dtype())], args);
   }
 };
 
