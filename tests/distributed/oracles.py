@@ -18,6 +18,8 @@ FUNCTIONS = [
     "test_pipelining:orders",
     "test_tensor_parallel:trained",
     "test_tensor_parallel:mesh_facts",
+    "test_joining:joined",
+    "test_joining:refused",
 ]
 
 

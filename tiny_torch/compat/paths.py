@@ -35,7 +35,7 @@ distributed: algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pi
 distributed.checkpoint: state_dict
 distributed.tensor: parallel
 distributed.nn: functional
-distributed.algorithms: ddp_comm_hooks
+distributed.algorithms: ddp_comm_hooks join
 distributed.algorithms.ddp_comm_hooks: default_hooks
 nn: attention common_types parallel
 nn.modules: utils
