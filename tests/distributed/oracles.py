@@ -20,6 +20,7 @@ FUNCTIONS = [
     "test_tensor_parallel:mesh_facts",
     "test_joining:joined",
     "test_joining:refused",
+    "test_power_sgd:compressed",
 ]
 
 

@@ -36,7 +36,7 @@ distributed.checkpoint: state_dict
 distributed.tensor: parallel
 distributed.nn: functional
 distributed.algorithms: ddp_comm_hooks join
-distributed.algorithms.ddp_comm_hooks: default_hooks
+distributed.algorithms.ddp_comm_hooks: default_hooks powerSGD_hook
 nn: attention common_types parallel
 nn.modules: utils
 nn.utils: clip_grad parametrizations parametrize prune
