@@ -101,7 +101,7 @@ class Shard:
             self.part.grad.add_(mine)
 
 
-def by(key: Callable[[Shard], Any], shards: Sequence[Shard]) -> list[list[Shard]]:
+def tables_of(key: Callable[[Shard], Any], shards: Sequence[Shard]) -> list[list[Shard]]:
     """The shards of equal key together: who shares a table."""
     tables: dict[Any, list[Shard]] = {}
     for shard in shards:
@@ -148,7 +148,7 @@ class Shards:
             shard.whole.requires_grad_(shard.part.requires_grad)
         group, me, self.coming = self.dealing.group, self.dealing.group.rank(), []
         with torch.no_grad():
-            for shards in by(lambda s: (s.dtype, s.part.device), self.shards):
+            for shards in tables_of(lambda s: (s.dtype, s.part.device), self.shards):
                 first = shards[0]
                 table = torch.zeros(
                     group.size(), width(shards), dtype=first.dtype, device=first.part.device
@@ -209,7 +209,7 @@ class Shards:
         """
         with torch.no_grad():
             given = [shard for shard in self.shards if shard.whole.grad is not None]
-            return [self.reduce_table(shards) for shards in by(self.kind_of_gradient, given)]
+            return [self.reduce_table(shards) for shards in tables_of(self.kind_of_gradient, given)]
 
     def kind_of_gradient(self, shard: Shard) -> Any:
         assert shard.whole.grad is not None

@@ -212,9 +212,9 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
 
     # ------------------------------------------------------------------ ranks without batches
 
-    def join_hook(self, **kwargs: Any) -> StepHook:
+    def join_hook(self, **kwargs: Any) -> OptimizerHook:
         """What `Join` calls at a rank that has no batch left: its own parameters go on stepping."""
-        return StepHook(self)
+        return OptimizerHook(self)
 
     @property
     def join_device(self) -> torch.device:
@@ -228,7 +228,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
         return self.process_group
 
 
-class StepHook(JoinHook):
+class OptimizerHook(JoinHook):
     """The hook of a ZeroRedundancyOptimizer."""
 
     def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:

@@ -33,7 +33,7 @@ def positive(text: str) -> float:
     return number
 
 
-def share(text: str) -> float:
+def probability(text: str) -> float:
     number = float(text)
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not from 0 to 1")
@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     add("--latency", type=positive, default=20e-6, help="of a message; default: 20e-6")
     add("--bandwidth", type=positive, default=1.25e9, help="of a link; default: 1.25e9")
     add("--workers", type=worker_count, nargs="+", default=WORKERS, help="default: 2 to 10,000")
-    add("--straggling", type=share, default=0.0, help="how likely a worker is slow in a step")
+    add("--straggling", type=probability, default=0.0, help="how likely a worker is slow in a step")
     add("--slowdown", type=positive, default=2.0, help="how many times as long it computes then")
     add("--between-failures", type=positive, default=float("inf"), help="seconds, of one worker")
     add("--checkpoint", type=positive, default=30.0, help="seconds to write one; default: 30")

@@ -107,7 +107,7 @@ def tree(step: Step, workers: int, link: Link) -> Estimate:
     return data_parallel(step, workers, all_reduce)
 
 
-def sharded(step: Step, workers: int, link: Link) -> Estimate:
+def fsdp(step: Step, workers: int, link: Link) -> Estimate:
     """fully_shard of each layer: gathered before forward and backward, one layer ahead."""
     count = workers - 1
 
@@ -220,7 +220,7 @@ def tensor(step: Step, workers: int, link: Link) -> Estimate:
 STRATEGIES: dict[str, Callable[[Step, int, Link], Estimate | None]] = {
     "DDP, ring": ring,
     "DDP, tree": tree,
-    "FSDP": sharded,
+    "FSDP": fsdp,
     "pipeline": pipeline,
     "tensor": tensor,
 }

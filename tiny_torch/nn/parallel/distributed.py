@@ -15,7 +15,7 @@ import tiny_torch as torch
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parallel.alike import check_bits, check_shapes
 from tiny_torch.nn.parallel.data_parallel import move
-from tiny_torch.nn.parallel.joining import StepHook
+from tiny_torch.nn.parallel.joining import ModelHook
 from tiny_torch.nn.parallel.reducer import MIB, GradBucket, Reducer
 
 FIRST_BUCKET, BUCKET = 1.0, 25.0  # MiB: the first is sent early
@@ -226,11 +226,11 @@ class DistributedDataParallel(Module):
             divide_by_initial_world_size=divide_by_initial_world_size,
         )
 
-    def join_hook(self, **kwargs: Any) -> StepHook:
+    def join_hook(self, **kwargs: Any) -> ModelHook:
         """What `Join` calls at a rank that has no batch left."""
         self.divide_by_initial_world_size = kwargs.get("divide_by_initial_world_size", True)
         self.reducer.divisor = self.process_group.size()
-        return StepHook(self)
+        return ModelHook(self)
 
     @property
     def join_device(self) -> torch.device:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class StepHook:
+class ModelHook:
     """A JoinHook, of a DistributedDataParallel."""
 
     def __init__(self, model: Any) -> None:

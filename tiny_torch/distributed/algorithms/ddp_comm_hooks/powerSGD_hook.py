@@ -155,7 +155,7 @@ def reduce_thin(
         columns = [q.shape[1] for q in qs]
         bases = [
             orthogonal(p.view(len(m), r), state.orthogonalization_epsilon)
-            for m, r, p in zip(matrices, columns, pieces(ps, matrices, columns, 0), strict=True)
+            for m, r, p in zip(matrices, columns, split_row(ps, matrices, columns, 0), strict=True)
         ]
         thin = [(m.T @ p).view(-1) for m, p in zip(matrices, bases, strict=True)]
         sums = torch.cat(thin or [row[:0]])
@@ -163,7 +163,7 @@ def reduce_thin(
         means = [
             q.view(m.shape[1], r)
             for m, r, q in zip(
-                matrices, columns, pieces(sums / ranks, matrices, columns, 1), strict=True
+                matrices, columns, split_row(sums / ranks, matrices, columns, 1), strict=True
             )
         ]
         for m, p, q in zip(matrices, bases, means, strict=True):
@@ -177,7 +177,7 @@ def reduce_thin(
     return Later(finish)
 
 
-def pieces(
+def split_row(
     row: Tensor, matrices: Sequence[Tensor], columns: Sequence[int], dim: int
 ) -> tuple[Tensor, ...]:
     """A row cut into what belongs to each matrix: as many columns of its length along a dim."""
