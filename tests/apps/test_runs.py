@@ -20,6 +20,7 @@ TINY: dict[str, list[str]] = {
     "gan": ["--width", "8", "--batch-size", "512"],
     "gpt": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
     "mlp": ["--width", "8"],
+    "parameter_server": ["--width", "8", "--batch-size", "256"],
     "rl": ["--batch-size", "2"],
     "rnn": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
     "vae": ["--batch-size", "512"],

@@ -392,12 +392,14 @@ THEN = {
     "torch.distributed": """
         all_gather all_gather_into_tensor all_gather_object all_reduce all_to_all_single Backend
         barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group DeviceMesh
-        gather gather_object get_backend get_global_rank get_group_rank get_node_local_rank
-        get_pg_count get_process_group_ranks get_rank get_world_size HashStore init_device_mesh
-        init_process_group irecv is_available is_backend_available is_gloo_available is_initialized
-        is_nccl_available is_torchelastic_launched is_ucc_available is_xccl_available isend
-        monitored_barrier new_group new_subgroups new_subgroups_by_enumeration P2POp PrefixStore
-        recv reduce reduce_scatter reduce_scatter_tensor ReduceOp scatter scatter_object_list send
+        gather gather_object get_backend get_debug_level get_global_rank get_group_rank
+        get_node_local_rank get_pg_count get_process_group_ranks get_rank get_world_size HashStore
+        init_device_mesh init_process_group irecv is_available is_backend_available
+        is_gloo_available is_initialized is_nccl_available is_torchelastic_launched is_ucc_available
+        is_xccl_available isend monitored_barrier new_group new_subgroups
+        new_subgroups_by_enumeration P2POp PrefixStore recv reduce reduce_scatter
+        reduce_scatter_tensor ReduceOp scatter scatter_object_list send set_debug_level
+        set_debug_level_from_env
     """,
     "torch.futures": "collect_all Future wait_all",
     "torch.fx": "wrap",

@@ -18,6 +18,9 @@ FUNCTIONS = [
     "test_pipelining:orders",
     "test_tensor_parallel:trained",
     "test_tensor_parallel:mesh_facts",
+    "test_joining:joined",
+    "test_joining:refused",
+    "test_power_sgd:compressed",
 ]
 
 

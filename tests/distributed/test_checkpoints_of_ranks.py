@@ -10,6 +10,7 @@ from test_parallel import batch, close, net
 
 import tiny_torch as torch
 from tiny_torch.distributed import checkpoint as dcp
+from tiny_torch.distributed.checkpoint import api
 from tiny_torch.distributed.pieces import Piece, cut, mark
 
 
@@ -133,6 +134,28 @@ def test_a_failing_rank_leaves_the_checkpoint_before(tmp_path):
     state = {"x": torch.zeros(2)}
     dcp.load(state, checkpoint_id=tmp_path)
     assert state["x"].tolist() == [1.0, 1.0] and len(list(tmp_path.iterdir())) == 2
+
+
+def test_who_loses_the_others_after_writing_keeps_the_file(tmp_path, monkeypatch):
+    """A rank died when rank 0 had heard of all files and rank 1 had not: `.metadata` has both."""
+    gather = api.Ranks.gather
+
+    def lost(ranks, name, work):
+        if name == "finish":
+            return [work()]
+        found = gather(ranks, name, work)
+        if name == "write" and ranks.rank == 1:
+            raise torch.distributed.DistBackendError("rank 2 closed its connection")
+        return found
+
+    def run(rank, n):
+        monkeypatch.setattr(api.Ranks, "gather", lost)
+        dcp.save({"x": torch.ones(2), "y": torch.full((3,), 2.0)}, checkpoint_id=tmp_path)
+
+    assert [kind for kind, _ in outcomes(run, 2)] == ["ok", "DistBackendError"]
+    state = {"x": torch.zeros(2), "y": torch.zeros(3)}
+    dcp.load(state, checkpoint_id=tmp_path)
+    assert state["x"].tolist() == [1.0] * 2 and state["y"].tolist() == [2.0] * 3
 
 
 @pytest.mark.parametrize("state, part", [

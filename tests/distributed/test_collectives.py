@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
+import random_sequences
 from collective_cases import CASES, DTYPES, inputs, run
 from ranks import outcomes, values
 
@@ -242,3 +243,19 @@ def test_a_number_of_ranks_that_never_come():
 
     ((kind, text),) = outcomes(alone, 1, timeout=None)
     assert kind == "DistStoreError" and "1/2 clients joined" in text
+
+
+def sequence(seed, count, **limits):
+    """Four ranks, random groups: each has what NumPy says."""
+    found = values(lambda rank, n: random_sequences.run(torch, rank, n, seed, count), 4, **limits)
+    assert found == random_sequences.model(4, seed, count)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_random_sequences_among_random_groups(seed):
+    sequence(seed, 150)
+
+
+@pytest.mark.slow
+def test_a_long_random_sequence():
+    sequence(4, 5000, seconds=600)

@@ -105,7 +105,7 @@ def test_ranks_train_as_one(n):
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        held = [s.space.untyped_storage().nbytes() for m in (model, model[0], model[2])
+        held = [s.whole.untyped_storage().nbytes() for m in (model, model[0], model[2])
                 for s in m._fsdp_state.shards.shards]  # fmt: skip
         assert set(held) == {0}
         return losses, parameters_of(torch, model), sum(p.numel() for p in model.parameters())
@@ -312,9 +312,9 @@ def scalar():
 WIDTH, DEPTH = 128, 12
 
 
-def deep():
+def deep(depth=DEPTH):
     torch.manual_seed(0)
-    return torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(DEPTH)))
+    return torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(depth)))
 
 
 def peak_of(make):
@@ -329,21 +329,85 @@ def peak_of(make):
     return recording.peak[0]
 
 
-@pytest.mark.parametrize("n", [2, 3])
+def deep_and_sharded(depth=DEPTH):
+    model = deep(depth)
+    for layer in model:
+        fully_shard(layer)
+    return fully_shard(model)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
 def test_memory_per_rank(n):
     """At most 1/n + 0.15 of what one process takes."""
-
-    def shard(rank, n):
-        def make():
-            model = deep()
-            for layer in model:
-                fully_shard(layer)
-            return fully_shard(model)
-
-        return peak_of(make)
-
     plain = peak_of(deep)
-    assert all(peak <= (1 / n + 0.15) * plain for peak in values(shard, n))
+    peaks = values(lambda rank, n: peak_of(deep_and_sharded), n)
+    assert all(peak <= (1 / n + 0.15) * plain for peak in peaks)
+
+
+def on_their_way(model):
+    """Which layers are whole (W) or coming (C): as each computes, and as its backward is due."""
+    shards = [layer._fsdp_state.shards for layer in model]
+    seen = []
+
+    def look(*_):
+        seen.append("".join("W" if s.is_whole else ".C"[s.coming is not None] for s in shards))
+
+    for layer in model:
+        layer.register_forward_pre_hook(look)
+        layer.register_full_backward_pre_hook(look)
+    return seen
+
+
+def test_a_layer_is_gathered_in_one_collective_while_another_computes():
+    """Per layer and step: one gathering for forward, one for backward, one sum of gradients."""
+
+    def run(rank, n):
+        model, group = deep_and_sharded(4), torch.distributed.group.WORLD
+        seen, begin = on_their_way(model), group.number
+        for _ in range(2):
+            model(torch.ones(1, WIDTH)).sum().backward()
+        return (group.number - begin) / 2, seen
+
+    for collectives, seen in values(run, 2):
+        assert collectives == 3 * 4
+        assert seen[:4] == ["W...", ".W..", "..W.", "...W"]  # nobody knows who comes next
+        assert seen[8:12] == ["WC..", ".WC.", "..WC", "...W"]
+        assert seen[4:8] == seen[12:] == ["...C", "..C.", ".C..", "C..."]  # asked for before
+
+
+def test_dtypes_travel_apart_and_a_parameter_may_have_no_gradient():
+    """A module of two dtypes; `idle` is used by no rank."""
+
+    class Mixed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.single, self.idle = torch.nn.Linear(5, 3), torch.nn.Linear(3, 3)
+            self.doubled = torch.nn.Linear(3, 3).double()
+
+        def forward(self, x):
+            return self.doubled(self.single(x).double())
+
+    def grads(model, x):
+        model(x).square().mean().backward()
+        return {name: p.grad for name, p in model.named_parameters()}
+
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(1))
+
+    def run(rank, n):
+        begin = torch.distributed.group.WORLD.number
+        found = grads(fully_shard(Mixed()), x[rank::n])
+        count = torch.distributed.group.WORLD.number - begin
+        return count, {k: g if g is None else (str(g.dtype), g.tolist()) for k, g in found.items()}
+
+    (count, first), (_, second) = values(run, 2)
+    assert count == 2 * 2  # the root stays whole until backward
+    for name, grad in grads(Mixed(), x).items():
+        if grad is None:
+            assert first[name] is second[name] is None and name.startswith("idle")
+        else:
+            assert first[name][0] == second[name][0] == str(grad.dtype)
+            assert close([first[name][1] + second[name][1]], [grad.tolist()])
 
 
 def test_the_number_of_gradients_that_are_not_zero_is_refused_for_parts():

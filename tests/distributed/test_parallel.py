@@ -237,6 +237,31 @@ def test_synced_batch_norm_is_that_of_the_whole_batch(shape, momentum):
     assert first[3:] == second[3:]
 
 
+def test_the_first_parameter_that_differs_is_named():
+    """A rank whose third and fourth parameters go astray after the second step."""
+
+    def run(rank, n, level):
+        torch.distributed.set_debug_level(torch.distributed.DebugLevel[level])
+        model = torch.nn.parallel.DistributedDataParallel(net(torch))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            x, y = batch(torch, step, n)
+            torch.nn.functional.mse_loss(model(x[rank::n]), y[rank::n]).backward()
+            optimizer.step()
+            if step == 1 and rank == 1:
+                with torch.no_grad():
+                    model.module[2].weight[3, 4] *= 1.00001
+                    model.module[2].bias[0] = float("nan")
+
+    assert outcomes(run, 3, "OFF") == [("ok", None)] * 3
+    text = (
+        "DistributedDataParallel, before forward 3: parameter 2.weight is not alike at all ranks: "
+        "one value at [0, 2], others at [1]. It is the first of 2 that differ, of 6."
+    )
+    for kind, said in outcomes(run, 3, "DETAIL"):
+        assert kind == "RuntimeError" and said.startswith(text), said
+
+
 def test_samplers_know_their_rank():
     def run(rank, n):
         sampler = torch.utils.data.DistributedSampler(range(7), shuffle=False)

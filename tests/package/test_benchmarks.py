@@ -30,6 +30,15 @@ def test_lines_can_be_compiled(suite):
         compile(f"{line.flops}, {line.bytes}", line.name, "eval")
 
 
+def test_two_ranks_are_measured_in_turns():
+    command = [sys.executable, "-m", "benchmarks.distributed", "--rounds", "2", "--only", " 1 KiB"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 0, done.stderr
+    titles, _, row = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert titles.startswith("|  | tiny_torch, ms |") and row.startswith("| all_reduce 1 KiB | ")
+    assert titles.count("|") == row.count("|")
+
+
 def test_a_worker_measures():
     statement = "y = x + 1"
     line = Line("add", 1.0, "x = torch.ones(2**20)", statement, turn=0.01, bytes="2 * nbytes([x])")

@@ -64,6 +64,17 @@ of(
     "distributed.is_torchelastic_launched distributed.group distributed.GroupMember",
     "torch.NAME(), x",
 )
+of(
+    "distributed.get_debug_level distributed.set_debug_level distributed.set_debug_level_from_env",
+    "dist.set_debug_level(dist.DebugLevel.INFO)\nx + dist.get_debug_level().value",
+    "os.environ['TORCH_DISTRIBUTED_DEBUG'] = 'detail'\ndist.set_debug_level_from_env()\n"
+    "x + dist.get_debug_level().value",
+    "os.environ['TORCH_DISTRIBUTED_DEBUG'] = 'no'\ndist.set_debug_level_from_env()",
+    "os.environ.pop('TORCH_DISTRIBUTED_DEBUG', '')\ndist.set_debug_level_from_env()\n"
+    "x + dist.get_debug_level().value",
+    "dist.set_debug_level('INFO')",
+    prepare="import os\ndist = torch.distributed\n",
+)
 of("distributed.is_backend_available", "torch.NAME('gloo'), x", "torch.NAME('nosuch'), x")
 of("distributed.Backend", "torch.NAME('GLOO'), x", "torch.NAME(3), x", "torch.NAME.MPI, x")
 of(

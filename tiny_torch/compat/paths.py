@@ -35,8 +35,8 @@ distributed: algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pi
 distributed.checkpoint: state_dict
 distributed.tensor: parallel
 distributed.nn: functional
-distributed.algorithms: ddp_comm_hooks
-distributed.algorithms.ddp_comm_hooks: default_hooks
+distributed.algorithms: ddp_comm_hooks join
+distributed.algorithms.ddp_comm_hooks: default_hooks powerSGD_hook
 nn: attention common_types parallel
 nn.modules: utils
 nn.utils: clip_grad parametrizations parametrize prune

@@ -24,6 +24,12 @@ from tiny_torch.distributed.collectives import (
     reduce_scatter_tensor,
     scatter,
 )
+from tiny_torch.distributed.debug_level import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
 from tiny_torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tiny_torch.distributed.errors import (
     DistBackendError,

@@ -284,7 +284,7 @@ def reduce_scatter(
     if len(input_list) != group.size():
         raise RuntimeError("invalid input tensor list size, must be world size")
     check_shapes("reduce_scatter", input_list, output)
-    return scatter_reduced("reduce_scatter", group, output, input_list, op, async_op)
+    return scatter_reduced("reduce_scatter", group, output, copies(input_list), op, async_op)
 
 
 def reduce_scatter_tensor(
@@ -315,21 +315,25 @@ def reduce_scatter_tensor(
             f"({rows[0] * group.size()} vs. {rows[1]}). "
         )
     parts = torch.tensor_split(input.detach(), group.size()) if input.ndim else [input]
-    return scatter_reduced("reduce_scatter_tensor", group, output, parts, op, async_op)
+    return scatter_reduced("reduce_scatter_tensor", group, output, copies(parts), op, async_op)
+
+
+def copies(tensors: Sequence[Tensor]) -> list[rings.Flat]:
+    like = torch.contiguous_format
+    return [rings.flat(t.detach().clone(memory_format=like).cpu()) for t in tensors]
 
 
 def scatter_reduced(
     name: str,
     group: ProcessGroup,
     output: Tensor,
-    parts: Sequence[Tensor],
+    rows: list[rings.Flat],
     op: ReduceOp,
     async_op: bool,
 ) -> Work | None:
+    """Gives rank r the sum of the r-th rows, which are used up."""
     op = check_op(op, output.dtype)
     ours = Staged(output, read=False)
-    like = torch.contiguous_format
-    rows = [rings.flat(p.detach().clone(memory_format=like).cpu()) for p in parts]  # are used up
 
     def step(call: Any) -> None:
         rings.ring_reduce_scatter(group.links, rows, combine_of(op), call)

@@ -7,7 +7,7 @@ import secrets
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.checkpoint.api import Ranks, leaves, state_of
+from tiny_torch.distributed.checkpoint.api import CheckpointException, Ranks, leaves, state_of
 from tiny_torch.distributed.checkpoint.filesystem import FileSystemWriter, at
 from tiny_torch.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
@@ -73,7 +73,7 @@ def save(
 
     try:
         ranks.gather("write", write)
-    except BaseException:
+    except CheckpointException:  # all ranks have it; of another error rank 0 may not know
         writer.delete([file_name(ranks.rank, token)])
         raise
     ranks.gather("finish", lambda: writer.finish(metadata) if ranks.rank == 0 else None)

@@ -4,8 +4,8 @@
     backward  ... | gather 2 | layer 2 | reduce 2, release 2 | gather 1 | layer 1 | reduce 1 | ...
 
 While backward computes a layer, the parameters of the one before are on their way, and the
-gradients of the one behind. shards.py has what is gathered, hooks.py when. (PyTorch sends a
-module's parameters in one collective, this one each in its own, straight into its memory.)
+gradients of the one behind; in forward, those of the one that ran next the last time. shards.py has
+what is gathered, all of a module in one collective; hooks.py when.
 
 What differs: a part is a plain Parameter, of the part's shape, where PyTorch's is a DTensor, of the
 whole's. `clip_grad_norm_`, checkpoints and `checkpoint.state_dict` know of parts.
@@ -88,11 +88,10 @@ class FSDPModule(Module):
 
     def set_gradient_divide_factor(self, factor: float) -> None:
         """By what the sums of gradients are divided, in place of the number of ranks."""
-        for shard in state_of(self).shards.shards:
-            shard.dealing.divisor = factor
+        state_of(self).shards.dealing.divisor = factor
 
     def set_modules_to_forward_prefetch(self, modules: Iterable[Any]) -> None:
-        """Whose parameters are on their way while this forward computes."""
+        """Whose parameters are on their way while this forward computes: else who ran next."""
         state_of(self).shards.forward_prefetch = [state_of(m).shards for m in modules]
 
     def set_modules_to_backward_prefetch(self, modules: Iterable[Any]) -> None:
@@ -160,19 +159,19 @@ def fully_shard(
     if mesh.ndim > 2:
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     owners = owners_of(module, {id(p) for p in ignored_params or ()})
+    dealing = Dealing(
+        mesh.get_group(mesh.ndim - 1),
+        mesh.get_group(0) if mesh.ndim == 2 else None,
+        mp_policy.param_dtype,
+        mp_policy.reduce_dtype,
+        float(mesh.size()),
+    )
     shards = []
     for parameter, theirs in owners:
         check_parameter(parameter, theirs)
-        dealing = Dealing(
-            mesh.get_group(mesh.ndim - 1),
-            mesh.get_group(0) if mesh.ndim == 2 else None,
-            mp_policy.param_dtype,
-            mp_policy.reduce_dtype,
-            float(mesh.size()),
-        )
         shards.append(Shard(parameter, theirs, dealing))
         shards[-1].put(shards[-1].part)
-    taken = Shards(module, shards)
+    taken = Shards(module, shards, dealing)
     taken.reshard_after_forward = reshard_after_forward
     module.__dict__["_fsdp_state"] = State(module, taken, mp_policy)
     kind = type(module)

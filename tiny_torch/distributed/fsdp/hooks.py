@@ -12,7 +12,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.autograd.hooks import is_in_backward, queue_callback
 from tiny_torch.base.pytree import tree_leaves, tree_map
-from tiny_torch.distributed.fsdp.shards import Shard, Shards
+from tiny_torch.distributed.fsdp.shards import Shards
 from tiny_torch.distributed.pieces import mark_parts
 from tiny_torch.nn.modules import Module
 
@@ -34,18 +34,28 @@ class Run:
 
     def __init__(self, states: list[State]) -> None:
         self.states = states
-        self.order: list[Shards] = []  # as they ran in this forward
-        self.reductions: list[tuple[Shards, Callable[[], None]]] = []
+        self.begun: list[Shards] = []  # as they began in this forward
+        self.plan: list[Shards] = []  # as they began in the last whole one
+        self.order: list[Shards] = []  # as they ended in this forward
+        self.reductions: list[Callable[[], None]] = []  # of one module
         self.queued = False
 
-    def finish_reductions(self, but: Shards | None = None) -> None:
-        """Waits for gradients on their way, but those of one module."""
-        rest = [(owner, finish) for owner, finish in self.reductions if owner is but]
+    def follower(self) -> list[Shards]:
+        """Who began, the last time, after those that have begun now."""
+        place = len(self.begun)
+        return self.plan[place : place + 1] if self.plan[:place] == self.begun else []
+
+    def reduce(self, shards: Shards) -> None:
+        """Begins to sum a module's gradients, when those on their way have come."""
+        self.finish_reductions()
+        self.reductions = shards.reduce()
+
+    def finish_reductions(self) -> None:
+        """Waits for gradients on their way."""
         with torch.no_grad():
-            for owner, finish in self.reductions:
-                if owner is not but:
-                    finish()
-        self.reductions = rest
+            for finish in self.reductions:
+                finish()
+        self.reductions = []
 
     def reset(self) -> None:
         """Forgets a backward that has raised."""
@@ -73,7 +83,7 @@ class State:
         module.register_load_state_dict_pre_hook(lambda *_: self.shards.release())
         for shard in shards.shards:
             if shard.whole.requires_grad:
-                shard.whole.register_post_accumulate_grad_hook(self.reducer_of(shard))
+                shard.whole.register_post_accumulate_grad_hook(self.on_gradient)
 
     def become_root(self) -> None:
         """The first whose forward runs is the root of all that are below it."""
@@ -95,9 +105,14 @@ class State:
                 self.run.reset()
             if not self.shards.in_backward:
                 self.run.order.clear()
+                self.run.begun.clear()
         self.shards.make_whole()
-        for following in self.shards.forward_prefetch:
-            following.gather()
+        following = self.shards.forward_prefetch
+        if not self.shards.in_backward:
+            self.run.begun.append(self.shards)
+            following = self.run.follower() if following is None else following
+        for shards in following or ():
+            shards.gather()
         dtype = self.policy.param_dtype
         if dtype is not None and self.policy.cast_forward_inputs:
             args, kwargs = cast((args, kwargs), dtype)
@@ -115,7 +130,18 @@ class State:
                 tensor.register_hook(self.before_backward)
         if self.shards.reshard_after_forward:
             self.shards.release()
+        if self.is_root:
+            self.end_forward()
         return output
+
+    def end_forward(self) -> None:
+        """Lets go what was on its way for a module that has not run this time."""
+        run = self.run
+        assert run is not None
+        for state in run.states:
+            if state.shards.coming is not None:
+                state.shards.release()
+        run.plan, run.begun = run.begun, []
 
     # ----------------------------------------------------------------------------- backward
 
@@ -135,22 +161,22 @@ class State:
         for shards in following or ():
             shards.gather()
 
-    def reducer_of(self, shard: Shard) -> Callable[[Tensor], None]:
-        def on_gradient(whole: Tensor) -> None:
-            if not self.shards.sync:
-                return
-            assert self.run is not None
-            self.run.finish_reductions(but=self.shards)
-            self.run.reductions.append((self.shards, shard.reduce()))
-            self.shards.due.discard(id(whole))
-            if self.shards.may_release():
-                self.shards.release()
-
-        return on_gradient
+    def on_gradient(self, whole: Tensor) -> None:
+        if not self.shards.sync:
+            return
+        assert self.run is not None
+        self.shards.due.discard(id(whole))
+        if not self.shards.due:
+            self.run.reduce(self.shards)
+        if self.shards.may_release():
+            self.shards.release()
 
     def after_backward(self) -> None:
         """Ends a backward: no gradient is on its way, and no parameter whole."""
         assert self.run is not None
+        for state in self.run.states:  # some of a module's parameters may have got no gradient
+            if state.shards.in_backward and state.shards.sync and state.shards.due:
+                self.run.reduce(state.shards)
         self.run.finish_reductions()
         for state in self.run.states:
             state.shards.in_backward = False

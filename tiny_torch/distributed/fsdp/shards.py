@@ -7,17 +7,25 @@ whole one, whose memory is given back afterwards:
     part     | ======= |   always there: 1/n of the whole, with its gradient and Adam's two numbers
     whole    |         | gather -> all of it -> storage.resize_(0)
 
+All parameters of a module travel in one collective, as rows: row r has rank r's parts, one behind
+the other. Two parameters a and b of two ranks (a module has as many such tables as dtypes):
+
+    row 0    | a: first half | b: first half |
+    row 1    | a: second     | b: second     |   shorter parts have zeros behind them
+
 Stage 3 of Rajbhandari and others, 2020: https://arxiv.org/abs/1910.02054
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.pieces import Piece, cut, mark, piece_of
+from tiny_torch.distributed import rings
+from tiny_torch.distributed.collectives import scatter_reduced
+from tiny_torch.distributed.pieces import Piece, cut, mark, piece_of, shard_sizes
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
 
@@ -26,7 +34,7 @@ Tensor = torch.Tensor
 
 @dataclass
 class Dealing:
-    """Between whom parameters are cut, and what becomes of gradients."""
+    """Between whom a module's parameters are cut, and what becomes of gradients."""
 
     group: Any  # cut between these ranks
     replicas: Any  # who has the same part; None if nobody
@@ -41,18 +49,17 @@ class Shard:
     def __init__(
         self, parameter: Parameter, owners: list[tuple[Module, str]], dealing: Dealing
     ) -> None:
-        self.owners, self.dealing = owners, dealing
-        ranks, me = dealing.group.size(), dealing.group.rank()
-        mine, start = cut(parameter.detach(), 0, me, ranks)
-        rows = -(-len(parameter) // ranks)
-        self.each = rows * (parameter.numel() // max(len(parameter), 1))  # elements of a part
+        self.owners, ranks = owners, dealing.group.size()
+        mine, start = cut(parameter.detach(), 0, dealing.group.rank(), ranks)
+        inner = parameter.numel() // max(len(parameter), 1)
+        self.sizes = [rows * inner for rows in shard_sizes(len(parameter), ranks)]  # of the parts
         self.kept = parameter.dtype
         self.dtype = dealing.param_dtype or parameter.dtype  # of the whole
-        space = torch.empty(self.each * ranks, dtype=self.dtype, device=parameter.device)
-        view = space[: parameter.numel()].view(parameter.shape)
-        self.space = space
         # one that is frozen may be trained later: gather() follows the part
-        self.whole = Parameter(view, parameter.is_floating_point())
+        self.whole = Parameter(
+            torch.empty(parameter.shape, dtype=self.dtype, device=parameter.device),
+            parameter.is_floating_point(),
+        )
         hooks = getattr(parameter, "_hooks", None)
         if hooks:  # they see the whole's gradient
             self.whole._hooks = hooks
@@ -65,96 +72,108 @@ class Shard:
         mark(self.part, piece)
         self.release()
 
-    def gather(self) -> Any:
-        """Begins to fill the whole; a Work."""
-        if self.part.dtype != self.kept:
-            raise NotImplementedError(
-                f"fully_shard: {self.owners[0][1]} became {self.part.dtype} after it was sharded"
-            )
-        self.whole.requires_grad_(self.part.requires_grad)
-        self.space.untyped_storage().resize_(self.space.numel() * self.space.element_size())
-        row = pad_row(self.part.detach().to(self.dtype), self.each)
-        # `.data` has a version of its own: that memory comes back is no change to who saved it
-        return torch.distributed.all_gather_into_tensor(
-            self.space.data, row, self.dealing.group, async_op=True
-        )
+    def take_memory(self) -> None:
+        """Gives the whole memory again."""
+        self.whole.untyped_storage().resize_(self.whole.numel() * self.whole.element_size())
 
     def release(self) -> None:
-        """Gives the whole's memory back."""
-        self.space.untyped_storage().resize_(0)
+        """Takes the whole's memory back."""
+        self.whole.untyped_storage().resize_(0)
+
+    def parts_in(self, columns: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Each rank's part: its elements in the whole, and its place in a table's columns."""
+        start = 0
+        for row, size in zip(columns, self.sizes, strict=True):
+            yield slice(start, start + size), row[:size]
+            start += size
 
     def put(self, parameter: Parameter) -> None:
         """Lets the module have the part or the whole under the parameter's name."""
         for module, name in self.owners:
             module._parameters[name] = parameter
 
-    def reduce(self) -> Callable[[], None]:
-        """Takes the whole's gradient, and begins to give each rank the sum of its part.
-
-        What is answered waits, and adds this rank's to the part's gradient.
-        """
-        grad, self.whole.grad = self.whole.grad, None
-        assert grad is not None
-        dealing = self.dealing
-        grad = pad_row(
-            grad.to(dealing.reduce_dtype or grad.dtype), self.each * dealing.group.size()
-        )
-        found = torch.empty(self.each, dtype=grad.dtype, device=grad.device)
-        work: Any = torch.distributed.reduce_scatter_tensor(
-            found, grad, group=dealing.group, async_op=True
-        )
-
-        def finish() -> None:
-            work.wait()
-            if dealing.replicas is not None:
-                torch.distributed.all_reduce(found, group=dealing.replicas)
-            found.div_(dealing.divisor)
-            mine = found[: self.part.numel()].view(self.part.shape).to(self.part.dtype)
-            if self.part.grad is None:
-                self.part.grad = mine
-            else:
-                self.part.grad.add_(mine)
-
-        return finish
+    def add(self, gradient: Tensor) -> None:
+        """Adds a row to the part's gradient."""
+        mine = gradient.view(self.part.shape).to(self.part.dtype)
+        if self.part.grad is None:
+            self.part.grad = mine
+        else:
+            self.part.grad.add_(mine)
 
 
-def pad_row(tensor: Tensor, length: int) -> Tensor:
-    """A tensor's elements as a row of that length, with zeros behind them."""
-    row = tensor.reshape(-1)
-    if len(row) == length:
-        return row
-    longer = torch.zeros(length, dtype=tensor.dtype, device=tensor.device)
-    longer[: len(row)] = row
-    return longer
+def tables_of(key: Callable[[Shard], Any], shards: Sequence[Shard]) -> list[list[Shard]]:
+    """The shards of equal key together: who shares a table."""
+    tables: dict[Any, list[Shard]] = {}
+    for shard in shards:
+        tables.setdefault(key(shard), []).append(shard)
+    return list(tables.values())
+
+
+def width(shards: Sequence[Shard]) -> int:
+    """The elements of a table's row."""
+    return sum(max(shard.sizes) for shard in shards)
+
+
+def columns(table: Tensor, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Tensor]]:
+    """The shards, each with its columns of a table."""
+    return zip(shards, table.split([max(s.sizes) for s in shards], 1), strict=True)
 
 
 class Shards:
     """The parameters of one call of `fully_shard`: gathered together, and released together."""
 
-    def __init__(self, module: Module, shards: list[Shard]) -> None:
-        self.module, self.shards = module, shards
-        self.works: list[Any] | None = None  # of a gathering that goes on
+    def __init__(self, module: Module, shards: list[Shard], dealing: Dealing) -> None:
+        self.module, self.shards, self.dealing = module, shards, dealing
+        self.coming: list[tuple[list[Shard], Tensor, Any]] | None = None  # tables on their way
         self.is_whole = False
         self.reshard_after_forward: bool | None = None  # None: true but of the root
         self.reshard_after_backward = self.sync = True
-        self.forward_prefetch: list[Shards] = []
+        self.forward_prefetch: list[Shards] | None = None  # None: who ran next the last time
         self.backward_prefetch: list[Shards] | None = None  # None: who ran before
         self.in_backward = False
         self.due: set[int] = set()  # wholes whose gradients this backward still owes
 
+    # ----------------------------------------------------------------------------- parameters
+
     def gather(self) -> None:
-        """Begins to make the parameters whole, if nobody has."""
-        if not self.is_whole and self.works is None:
-            with torch.no_grad():
-                self.works = [shard.gather() for shard in self.shards]
+        """Begins to make the parameters whole, if nobody has: an all-gather of each table."""
+        if self.is_whole or self.coming is not None:
+            return
+        for shard in self.shards:
+            if shard.part.dtype != shard.kept:
+                raise NotImplementedError(
+                    f"fully_shard: {shard.owners[0][1]} became {shard.part.dtype} after it was "
+                    "sharded"
+                )
+            shard.whole.requires_grad_(shard.part.requires_grad)
+        group, me, self.coming = self.dealing.group, self.dealing.group.rank(), []
+        with torch.no_grad():
+            for shards in tables_of(lambda s: (s.dtype, s.part.device), self.shards):
+                first = shards[0]
+                table = torch.zeros(
+                    group.size(), width(shards), dtype=first.dtype, device=first.part.device
+                )
+                for shard, its in columns(table, shards):
+                    its[me, : shard.part.numel()] = shard.part.view(-1)
+                work = torch.distributed.all_gather_into_tensor(
+                    table, table[me : me + 1], group, async_op=True
+                )
+                self.coming.append((shards, table, work))
 
     def make_whole(self) -> None:
         """Gives the module the whole parameters."""
         self.gather()
-        if self.works is not None:
-            for work in self.works:
-                work.wait()
-            self.works = None
+        while self.coming:  # a table's memory is free before the next one's parameters take theirs
+            shards, table, work = self.coming.pop()
+            work.wait()
+            for shard, its in columns(table, shards):
+                shard.take_memory()
+                # `.data` has a version of its own: to who saved it nothing has changed
+                whole = shard.whole.data.view(-1)
+                for elements, part in shard.parts_in(its):
+                    whole[elements] = part
+            del table, its, part
+        self.coming = None
         if not self.is_whole:
             self.is_whole = True
             for shard in self.shards:
@@ -162,12 +181,14 @@ class Shards:
 
     def release(self) -> None:
         """Gives the module the parts, and the wholes' memory back."""
-        if self.works is not None:
+        if self.coming is not None:
             self.make_whole()
         self.is_whole = False
         for shard in self.shards:
             shard.put(shard.part)
             shard.release()
+
+    # ------------------------------------------------------------------------------ gradients
 
     def begin_backward(self) -> None:
         """Makes the parameters whole for their gradients, which are due from now on."""
@@ -180,3 +201,40 @@ class Shards:
         """Whether backward has no more use for the parameters, of which frozen ones do not tell."""
         frozen = any(not shard.part.requires_grad for shard in self.shards)
         return not self.due and not frozen and self.reshard_after_backward
+
+    def reduce(self) -> list[Callable[[], None]]:
+        """Takes the wholes' gradients, and begins to give each rank the sums of its parts.
+
+        Each of the answers waits for a table, and adds this rank's row to the parts' gradients.
+        """
+        with torch.no_grad():
+            given = [shard for shard in self.shards if shard.whole.grad is not None]
+            return [self.reduce_table(shards) for shards in tables_of(self.kind_of_gradient, given)]
+
+    def kind_of_gradient(self, shard: Shard) -> Any:
+        assert shard.whole.grad is not None
+        return self.dealing.reduce_dtype or shard.whole.grad.dtype, shard.part.device
+
+    def reduce_table(self, shards: list[Shard]) -> Callable[[], None]:
+        (dtype, device), dealing = self.kind_of_gradient(shards[0]), self.dealing
+        group = dealing.group
+        table = torch.zeros(group.size(), width(shards), dtype=dtype, device=device)
+        for shard, its in columns(table, shards):
+            assert shard.whole.grad is not None
+            whole, shard.whole.grad = shard.whole.grad.reshape(-1), None
+            for elements, part in shard.parts_in(its):
+                part.copy_(whole[elements])
+        found = torch.empty_like(table[:1])
+        rows = [rings.flat(row) for row in table.cpu()]
+        sum_up = torch.distributed.ReduceOp.SUM
+        work: Any = scatter_reduced("fully_shard", group, found, rows, sum_up, True)
+
+        def finish() -> None:
+            work.wait()
+            if dealing.replicas is not None:
+                torch.distributed.all_reduce(found, group=dealing.replicas)
+            found.div_(dealing.divisor)
+            for shard, its in columns(found, shards):
+                shard.add(its[0, : shard.part.numel()])
+
+        return finish

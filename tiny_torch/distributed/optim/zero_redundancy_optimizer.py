@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.distributed.algorithms.join import Join, Joinable, JoinHook
 from tiny_torch.distributed.world import group_of
 
 Tensor = torch.Tensor
@@ -49,7 +50,7 @@ def check_params(params: Any) -> list[Any]:
     return found
 
 
-class ZeroRedundancyOptimizer(torch.optim.Optimizer):
+class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
     """An `optimizer_class(params, **defaults)` whose state is spread over a group's ranks.
 
     `optim` is this rank's: it has the parameters that are this rank's to step. With
@@ -137,6 +138,10 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Steps this rank's parameters, then gives all ranks what each has stepped."""
+        Join.notify_join_context(self)
+        return self.step_ours(closure, **kwargs)
+
+    def step_ours(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         if self.trainable() != self.trained:
             self.make_buckets()
         copy_options(self.param_groups, self.optim.param_groups)
@@ -205,9 +210,33 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         everything = [p for group in self.param_groups for p in group["params"]]
         return {id(parameter): i for i, parameter in enumerate(everything)}
 
-    def join_hook(self, **kwargs: Any) -> Any:
-        """Raises NotImplementedError: give all ranks as many batches (DistributedSampler does)."""
-        raise NotImplementedError("ZeroRedundancyOptimizer.join_hook is not in tiny_torch")
+    # ------------------------------------------------------------------ ranks without batches
+
+    def join_hook(self, **kwargs: Any) -> OptimizerHook:
+        """What `Join` calls at a rank that has no batch left: its own parameters go on stepping."""
+        return OptimizerHook(self)
+
+    @property
+    def join_device(self) -> torch.device:
+        """The parameters' device."""
+        device: torch.device = self.param_groups[0]["params"][0].device
+        return device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group over which states are cut."""
+        return self.process_group
+
+
+class OptimizerHook(JoinHook):
+    """The hook of a ZeroRedundancyOptimizer."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        """Steps, with the gradients that DistributedDataParallel's hook has left."""
+        self.optimizer.step_ours()
 
 
 def rows_of(parameters: list[Tensor]) -> list[Tensor]:

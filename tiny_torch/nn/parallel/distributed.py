@@ -13,7 +13,9 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.nn.modules import Module
+from tiny_torch.nn.parallel.alike import check_bits, check_shapes
 from tiny_torch.nn.parallel.data_parallel import move
+from tiny_torch.nn.parallel.joining import ModelHook
 from tiny_torch.nn.parallel.reducer import MIB, GradBucket, Reducer
 
 FIRST_BUCKET, BUCKET = 1.0, 25.0  # MiB: the first is sent early
@@ -24,6 +26,8 @@ class DistributedDataParallel(Module):
 
     Raises ValueError without a process group, RuntimeError where no parameter requires a gradient,
     the ranks' parameters differ in shape, or some were not used (see `find_unused_parameters`).
+    With `torch.distributed.DebugLevel.DETAIL` each forward that is reduced compares the parameters
+    of all ranks, bit by bit, and raises RuntimeError, which names the first that differs.
     https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 
     >>> import tiny_torch as torch
@@ -37,6 +41,7 @@ class DistributedDataParallel(Module):
     """
 
     module: Module
+    _join_config: Any = None  # within `Join`
 
     def __init__(
         self,
@@ -101,10 +106,11 @@ class DistributedDataParallel(Module):
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self.named, self.forwards = named, 0
         self.buffers_to_sync = [b for n, b in module.named_buffers() if n not in ignored]
         if init_sync:
-            self._check_alike(named)
-            self._broadcast([*(p for _, p in named), *self.buffers_to_sync])
+            check_shapes(named, self.process_group)
+            self.broadcast([*(p for _, p in named), *self.buffers_to_sync], 0)
         cap = BUCKET if bucket_cap_mb is None else float(bucket_cap_mb)
         self.reducer = Reducer(
             [p for _, p in trained],
@@ -117,49 +123,61 @@ class DistributedDataParallel(Module):
             static_graph,
         )
 
-    def _check_alike(self, named: list[tuple[str, Any]]) -> None:
-        """RuntimeError where a rank's parameters are not those of rank 0, by name and shape."""
-        ours = [(n, str(p.dtype), tuple(p.shape), p.requires_grad) for n, p in named]
-        everyone: list[Any] = [None] * self.process_group.size()
-        torch.distributed.all_gather_object(everyone, ours, group=self.process_group)
-        for rank, theirs in enumerate(everyone):
-            if len(theirs) != len(everyone[0]):
-                raise RuntimeError(
-                    f"DDP expects same model across all ranks, but Rank 0 has {len(everyone[0])} "
-                    f"params, while rank {rank} has inconsistent {len(theirs)} params."
-                )
-            for one, other in zip(everyone[0], theirs, strict=True):
-                if one != other:
-                    raise RuntimeError(
-                        f"DDP expects same model across all ranks, but parameter {one[0]} of rank "
-                        f"0 is {one[1]} {one[2]}, and that of rank {rank}, {other[0]}, is "
-                        f"{other[1]} {other[2]}"
-                    )
-
-    def _broadcast(self, tensors: list[Any]) -> None:
-        """Gives all ranks the values of rank 0."""
+    def broadcast(self, tensors: list[Any], source: int) -> None:
+        """Gives all ranks the values of one."""
         works = [
-            torch.distributed.broadcast(t, group=self.process_group, group_src=0, async_op=True)
+            torch.distributed.broadcast(
+                t, group=self.process_group, group_src=source, async_op=True
+            )
             for t in tensors
         ]
         for work in filter(None, works):
             work.wait()
 
+    def syncs_buffers(self) -> bool:
+        """Whether this forward begins with the buffers of one rank."""
+        return bool(
+            self.broadcast_buffers and self.require_forward_param_sync and self.buffers_to_sync
+        )
+
+    def highest_rank(self, candidate: bool) -> int:
+        """The last of all ranks that are candidates; -1 if nobody is one."""
+        found = torch.full((1,), self.process_group.rank() if candidate else -1, device=self.device)
+        torch.distributed.all_reduce(
+            found, torch.distributed.ReduceOp.MAX, group=self.process_group
+        )
+        return int(found.item())
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         reducing = torch.is_grad_enabled() and self.require_backward_grad_sync
-        if self.broadcast_buffers and self.require_forward_param_sync and self.buffers_to_sync:
-            self._broadcast(self.buffers_to_sync)
-        if self.device_ids:
-            inputs, kwargs = move((inputs, kwargs), self.device)
         if reducing:  # what is due of the last iteration is said before this one costs anything
             self.reducer.check_finished()
+        joining = self._join_config is not None
+        if joining:
+            dist: Any = torch.distributed
+            active = dist.algorithms.Join.notify_join_context(self)
+            if active is not None and not self.divide_by_initial_world_size:
+                self.reducer.divisor = int(active.result()[0])
+        if self.syncs_buffers():
+            self.broadcast(self.buffers_to_sync, self.highest_rank(True) if joining else 0)
+        if joining:
+            self.highest_rank(reducing)  # who has joined asks whether gradients come
+        elif reducing:  # those that have joined do not step
+            self._compare()
+        if self.device_ids:
+            inputs, kwargs = move((inputs, kwargs), self.device)
         output = self.module(*inputs, **kwargs)
         if reducing:
             self.reducer.prepare_for_backward(tensors_of(output))
-            self.require_forward_param_sync = True
-        else:
-            self.require_forward_param_sync = False
+        self.require_forward_param_sync = reducing
         return output
+
+    def _compare(self) -> None:
+        """RuntimeError where a parameter is not the same at all ranks, if that is to be seen."""
+        self.forwards += 1
+        dist = torch.distributed
+        if dist.get_debug_level() is dist.DebugLevel.DETAIL:
+            check_bits(self.named, self.process_group, f"before forward {self.forwards}")
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -186,12 +204,43 @@ class DistributedDataParallel(Module):
             )
         self.reducer.hook, self.reducer.hook_state = hook, state
 
-    def join(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises NotImplementedError: give all ranks as many batches (DistributedSampler does)."""
-        raise NotImplementedError(
-            "DistributedDataParallel.join is not in tiny_torch: DistributedSampler gives all ranks "
-            "as many batches"
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Any:
+        """A context in which ranks may have different numbers of batches.
+
+        A rank that has no more takes part in the others' collectives, with gradients of zero; the
+        sums are divided by the number of all ranks, or of those that still have batches. At the
+        end all ranks get the model of one that was last. RuntimeError at all ranks as soon as one
+        has no more, with `throw_on_early_termination`.
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.join
+        """
+        dist: Any = torch.distributed
+        return dist.algorithms.Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
         )
+
+    def join_hook(self, **kwargs: Any) -> ModelHook:
+        """What `Join` calls at a rank that has no batch left."""
+        self.divide_by_initial_world_size = kwargs.get("divide_by_initial_world_size", True)
+        self.reducer.divisor = self.process_group.size()
+        return ModelHook(self)
+
+    @property
+    def join_device(self) -> torch.device:
+        """The parameters' device."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group over which gradients are averaged."""
+        return self.process_group
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Module, names: Any) -> None:
@@ -200,7 +249,7 @@ class DistributedDataParallel(Module):
 
     def _set_static_graph(self) -> None:
         """Says that every forward uses the same parameters."""
-        self.static_graph = self.reducer.static = self.reducer.find_unused = True
+        self.static_graph = self.reducer.static = True
 
 
 def tensors_of(tree: Any) -> list[Any]:

@@ -8,14 +8,20 @@ as soon as all gradients of a bucket are there it is sent off, and backward comp
 
 Buckets are sent in their order at every rank, whichever is ready first: collectives must be called
 alike. The last gradient waits for all of them. Li and others, 2020: https://arxiv.org/abs/2006.15704
+
+In a *static graph* every step uses the same parameters, and each as often. The first backward only
+counts: how often each gradient grows, as it does where a checkpoint runs a layer's backward apart;
+its buckets are sent when it ends. From then on a gradient is complete when it has grown as often.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.autograd.hooks import queue_callback
 
 Tensor = torch.Tensor
 MIB = 1024 * 1024
@@ -26,6 +32,18 @@ UNFINISHED = (
     "`find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by making "
     "sure all `forward` function outputs participate in calculating loss. Parameters which did not "
     "receive grad for rank {rank}: {names}"
+)
+
+TWICE = (
+    "Expected to mark a variable ready only once. The gradient of {name} has grown again after it "
+    "was sent: its layer ran under several reentrant checkpoints, or outside of the forward of "
+    "DistributedDataParallel. `static_graph=True` counts how often a gradient grows, where that is "
+    "the same in all iterations."
+)
+CHANGED = (
+    "Your training graph has changed in this iteration, e.g., one parameter is used in first "
+    "iteration, but then got unused in the second iteration. this is not compatible with "
+    "static_graph set to True. Gradients that are still due: {names}"
 )
 
 
@@ -111,19 +129,21 @@ class Reducer:
         static: bool,
     ) -> None:
         self.parameters, self.names, self.group = parameters, names, group
-        self.find_unused, self.as_view, self.static = find_unused or static, as_view, static
+        self.find_unused, self.as_view, self.static = find_unused, as_view, static
+        self.divisor = group.size()
         self.buckets = buckets_of(parameters, first, cap)
         self.buckets[-1].is_last = True
         self.place = {id(p): (b, i) for b in self.buckets for i, p in enumerate(b.parameters)}
-        self.number = {id(p): i for i, p in enumerate(parameters)}
         self.hook: Callable[[Any, GradBucket], Any] | None = None
         self.hook_state: Any = None
         self.expecting = False  # gradients of a forward that is to be reduced
         self.ready: set[int] = set()
         self.unused: set[int] = set()
         self.next = 0  # the bucket that is sent next
-        self.used_work: Any = None
-        self.known_unused: set[int] | None = None  # of a static graph
+        self.uses: Counter[int] | None = None  # of a static graph: how often gradients grow
+        self.due: Counter[int] = Counter()  # how often they have still to
+        self.nobodys: set[int] = set()  # whom no rank has used
+        self.is_known = False  # whom that is
         for parameter in parameters:
             parameter.register_post_accumulate_grad_hook(self.on_gradient)
 
@@ -132,45 +152,99 @@ class Reducer:
     def prepare_for_backward(self, outputs: Iterable[Tensor]) -> None:
         """Expects the gradients of a forward that gave `outputs`; RuntimeError if some are due."""
         self.check_finished()
+        self.begin()
+        if self.static:
+            if self.uses is not None:
+                self.due = self.uses.copy()
+                self.leave_out({id(p) for p in self.parameters} - self.due.keys())
+            else:
+                self.count_uses(outputs)
+        elif self.find_unused:
+            reached = leaves_of(outputs)
+            self.leave_out({id(p) for p in self.parameters if id(p) not in reached})
+
+    def begin(self) -> None:
         self.expecting, self.next = True, 0
         self.ready.clear()
+        self.unused = set()
         for bucket in self.buckets:
             bucket.missing, bucket.future = len(bucket.parameters), None
-        if not self.find_unused:
-            self.unused = set()
-            return
-        if self.known_unused is None or not self.static:
-            reached = leaves_of(outputs)
-            self.known_unused = {id(p) for p in self.parameters if id(p) not in reached}
-        self.unused = self.known_unused
-        used = [0 if id(p) in self.unused else 1 for p in self.parameters]
-        self.used = torch.tensor(used, dtype=torch.int32)
+
+    def leave_out(self, unused: set[int]) -> None:
+        """Sends zeros in place of gradients that this rank does not have."""
+        self.unused = unused
         for parameter in self.parameters:
-            if id(parameter) in self.unused:
+            if id(parameter) in unused:
                 bucket, i = self.place[id(parameter)]
                 bucket.views[i].zero_()
                 self.is_ready(parameter, bucket)
 
+    def bring_zeros(self) -> None:
+        """Takes part in a backward of others, at a rank that has no batch left."""
+        self.begin()
+        self.leave_out({id(parameter) for parameter in self.parameters})
+
     def check_finished(self) -> None:
         """RuntimeError where gradients of the last forward are still due."""
-        if self.expecting:
-            named = zip(self.names, self.parameters, strict=True)
-            due = ", ".join(name for name, p in named if id(p) not in self.ready)
-            rank = torch.distributed.get_rank(self.group)
-            raise RuntimeError(UNFINISHED.format(rank=rank, names=due))
+        if not self.expecting:
+            return
+        names = ", ".join(
+            name for name, p in zip(self.names, self.parameters, strict=True)
+            if id(p) not in self.ready
+        )  # fmt: skip
+        if self.static and self.uses is not None:
+            raise RuntimeError(CHANGED.format(names=names))
+        rank = torch.distributed.get_rank(self.group)
+        raise RuntimeError(UNFINISHED.format(rank=rank, names=names))
 
     # ------------------------------------------------------------------------ during backward
 
     def on_gradient(self, parameter: Tensor) -> None:
-        """Called by backward when a parameter's gradient is complete."""
-        if not self.expecting or id(parameter) in self.ready:
+        """Called by backward when a parameter's gradient has grown."""
+        if not self.expecting or self.has_to_grow(parameter):
             return
+        if id(parameter) in self.ready:
+            name = self.names[[id(p) for p in self.parameters].index(id(parameter))]
+            raise RuntimeError((CHANGED if self.static else TWICE).format(name=name, names=name))
+        self.take(parameter)
+
+    def has_to_grow(self, parameter: Tensor) -> bool:
+        """Whether a static graph makes the gradient grow again, or is being counted."""
+        if not self.static:
+            return False
+        if self.uses is None:
+            self.due[id(parameter)] += 1
+            return True
+        self.due[id(parameter)] -= 1
+        return self.due[id(parameter)] > 0
+
+    def count_uses(self, outputs: Iterable[Tensor]) -> None:
+        """Makes the backward that begins at one of the outputs end with `end_count`."""
+        self.due.clear()
+
+        def begin(_: Tensor) -> None:
+            queue_callback(self.end_count)
+            while handles:
+                handles.pop().remove()
+
+        handles = [output.register_hook(begin) for output in outputs]
+
+    def end_count(self) -> None:
+        """Ends the first backward of a static graph: now all gradients are sent."""
+        self.uses = self.due
+        self.leave_out({id(p) for p in self.parameters} - self.uses.keys())
+        for parameter in reversed(self.parameters):
+            if id(parameter) in self.uses:
+                self.take(parameter)
+
+    def take(self, parameter: Tensor) -> None:
+        """Puts a complete gradient into its bucket."""
         bucket, i = self.place[id(parameter)]
         view, grad = bucket.views[i], parameter.grad
         assert grad is not None
         with torch.no_grad():
             if self.hook is None:
-                torch.mul(grad, 1.0 / self.group.size(), out=view)
+                torch.mul(grad, 1.0 / self.divisor, out=view)
             elif grad is not view:
                 view.copy_(grad)
         if self.as_view and grad is not view:
@@ -194,11 +268,7 @@ class Reducer:
 
     def finish(self) -> None:
         """Waits for all buckets, and gives the parameters the averages."""
-        nobody = set()
-        if self.find_unused:
-            torch.distributed.all_reduce(self.used, group=self.group)
-            used = zip(self.parameters, self.used.tolist(), strict=True)
-            nobody = {id(parameter) for parameter, count in used if count == 0}
+        self.find_nobodys()
         with torch.no_grad():
             for bucket in self.buckets:
                 answer = bucket.future.wait()
@@ -207,9 +277,19 @@ class Reducer:
                     if answer is not bucket.buffer:
                         bucket.buffer.copy_(answer.view(-1))
                 for parameter, view in zip(bucket.parameters, bucket.views, strict=True):
-                    if id(parameter) not in nobody:
+                    if id(parameter) not in self.nobodys:
                         self.hand_over(parameter, view)
         self.expecting = False
+
+    def find_nobodys(self) -> None:
+        """Asks the other ranks which parameters nobody has used: of a static graph, once."""
+        known = self.static and self.is_known
+        if known or not (self.static or self.find_unused):
+            return
+        used = torch.tensor([id(p) not in self.unused for p in self.parameters]).int()
+        torch.distributed.all_reduce(used, group=self.group)
+        counts = zip(self.parameters, used.tolist(), strict=True)
+        self.nobodys, self.is_known = {id(p) for p, count in counts if count == 0}, True
 
     def hand_over(self, parameter: Tensor, view: Tensor) -> None:
         if parameter.grad is view:
