@@ -542,3 +542,20 @@ def test_disabled_functions_and_is_compiling():
     compiled = Compiled(f)
     assert compiled(torch.ones(2)).tolist() == [3.0, 3.0] and seen == [True]
     assert "compiler.disable marks" in compiled.refusals[0]
+
+
+def test_memory_that_begins_where_other_memory_ends():
+    """Temporaries fill the holes between tensors that the function reads."""
+    blocks = [torch.randn(160, 160) for _ in range(60)]
+    weights = blocks[::2]
+    del blocks
+
+    def f(x):
+        for w in weights:
+            x = torch.tanh(x @ w) + x
+        return x
+
+    compiled = Compiled(f, fullgraph=True)
+    for _ in range(3):
+        x = torch.randn(160, 160)
+        assert same_bits(compiled(x), f(x))

@@ -85,7 +85,8 @@ int Recording::find_in(const Places& places, const char* address) const {
   auto place = places.upper_bound(address);
   if (place == places.begin()) return -1;
   const Buffer& buffer = buffers[(--place)->second];
-  return address <= buffer.data + buffer.bytes ? place->second : -1;
+  // What begins where this ends is another's.
+  return address < buffer.data + std::max<size_t>(buffer.bytes, 1) ? place->second : -1;
 }
 
 void Recording::made(const char* data, size_t bytes) {
