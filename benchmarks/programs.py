@@ -109,10 +109,7 @@ def main() -> None:
             "not recorded" if program.refusals else report.show_time(first),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-        lines += [
-            f"| | | | | | | {name}: runs as it is, since it {why} |" for why in program.refusals
-        ]
-        print(lines[-1], flush=True)
+        print(lines[-1], *program.refusals, sep="\n", flush=True)
     text = "\n".join(lines) + "\n"
     print(text)
     if args.out:

@@ -329,6 +329,7 @@ PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (PyErr_Occurred()) return nullptr;
     scalar.write(dtype, array.data() + i * itemsize(dtype));
   }
+  note_filled(array);
   return to_python(std::move(array));
 }
 
@@ -399,6 +400,7 @@ PyObject* plain_array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   NDArray array = NDArray::empty(nested.shape, dtype, cpu_device());
   char* place = array.data();
   if (!Nested::write(args[0], dtype, place)) Py_RETURN_NONE;
+  note_filled(array);
   return to_python(std::move(array));
 }
 

@@ -68,6 +68,7 @@ PyObject* get_device(PyObject* self, void*) {
   return &device == &cpu_device() ? Py_NewRef(cpu) : PyUnicode_InternFromString(device.name);
 }
 PyObject* get_data_ptr(PyObject* self, void*) {
+  refuse_recording("asks where elements are");
   const NDArray& array = array_of(self);
   return PyLong_FromVoidPtr(array.numel() && array.device().has_data ? array.data() : nullptr);
 }

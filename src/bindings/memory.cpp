@@ -126,7 +126,7 @@ pb::object from_bytes(const pb::buffer& buffer, pb::handle dtype_handle) {
     throw ValueError("[from_bytes] ", bytes, " bytes are no whole number of ", dtype, " elements");
   NDArray array = NDArray::empty({bytes / size}, dtype, cpu_device());
   if (bytes > 0) std::memcpy(array.data(), info.ptr, bytes);
-  if (Recording* const r = recording()) r->fill(array.data(), bytes);
+  note_filled(array);
   return wrap(std::move(array));
 }
 

@@ -97,6 +97,14 @@ void add_program(pb::module_& module) {
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))
       .def("run", &run)
+      .def("repeats",
+           [](Program& program, const pb::sequence& externals, const pb::sequence& outputs,
+              const pb::bytes& generator_state) {
+             const std::vector<NDArray> arrays = arrays_of(externals), found = arrays_of(outputs);
+             const std::string state = generator_state;
+             const pb::gil_scoped_release released;
+             return program.repeats(arrays, found, state);
+           })
       .def("keep_for", &Program::keep_for)
       .def("writes", &Program::writes)
       .def("uses", &Program::uses)

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/bind.h"
+#include "core/program/recording.h"
 
 namespace tt::py {
 
@@ -12,6 +13,11 @@ inline pybind11::object wrap(NDArray&& array) {
 }
 inline const NDArray& array_arg(pybind11::handle object) {
   return Argument<const NDArray&>::get(object.ptr());
+}
+
+// An array of our own that the host has just filled.
+inline void note_filled(const NDArray& x) {
+  if (Recording* const r = recording()) r->fill(x.data(), x.numel() * itemsize(x.dtype()));
 }
 
 PyObject* out_of_memory_error();              // the exception

@@ -1,6 +1,7 @@
 """Compiled functions and modules: when a recording holds, what is not recorded, and traps."""
 
 import copy
+import itertools
 import random
 import threading
 
@@ -219,6 +220,22 @@ class Reads:
     def nothing(x):
         return 3
 
+    def iterator(x):
+        for y in Reads.endless:
+            return x * y
+
+    def data(x):
+        return x + torch.tensor([[float(k)] * 3 for k in range(99)]).sum(0)
+
+    def thread(x):
+        found = []
+        worker = threading.Thread(target=lambda: found.append(x * 2))
+        worker.start()
+        worker.join()
+        return found[0] + 1
+
+    endless = itertools.repeat(2.0)
+
     calls = 0
 
 
@@ -228,6 +245,7 @@ REASONS = {
     "prints": "print()", "counts": "changes what it reads", "argument": "one of its arguments",
     "view": "a view of one", "hook": "registers a hook", "seeds": "seeds a generator",
     "generator": "a generator of its own", "nothing": "answers no tensor",
+    "iterator": "reads an iterator", "data": "values that Python has", "thread": "start_new_thread",
 }  # fmt: skip
 
 
@@ -410,152 +428,3 @@ def test_arguments_that_share_memory():
         whole = torch.ones(6)
         eager = f(whole.clone()[:3], whole.clone()[3:])
         assert compiled(whole[:3], whole[3:]).equal(eager)
-
-
-def test_threads_and_reentry():
-    net = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 8))
-    compiled = torch.compile(net)
-    xs = [torch.randn(4, 8) for _ in range(4)]
-    compiled(xs[0]).sum().backward()
-    expected = [net(x) for x in xs]
-    wrong = []
-
-    def work(i):
-        for _ in range(50):
-            if not same_bits(compiled(xs[i]), expected[i]):
-                wrong.append(i)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
-    twice = Compiled(lambda x: compiled(x) + compiled(x * 2))
-    for x in xs:
-        assert same_bits(twice(x), net(x) + net(x * 2))
-
-
-def test_copies_pickles_reset_and_stance():
-    import pickle
-
-    compiled = torch.compile(nn.Linear(3, 2))
-    x = torch.randn(4, 3)
-    compiled(x).sum().backward()
-    for other in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):
-        assert same_bits(other(x), compiled(x)) and other._orig_mod is not compiled._orig_mod
-    function = compiled.__dict__["_call"]
-    assert function.recorded == 1
-    torch.compiler.reset()
-    assert function.recorded == 0
-    with torch.compiler.set_stance("force_eager"):
-        compiled(x)
-    assert function.recorded == 0
-    compiled(x).sum().backward()
-    with torch.compiler.set_stance("fail_on_recompile"):
-        compiled(x)
-        with pytest.raises(RuntimeError, match="fail_on_recompile"):
-            compiled(x[:2])
-    with torch.compiler.set_stance("eager_on_recompile"):
-        compiled(x[:2])
-    assert function.recorded == 1
-
-
-def test_lists_dicts_and_numbers_among_arguments_and_results():
-    @torch.compile(fullgraph=True)
-    def f(pair, *, scale):
-        a, b = pair["both"]
-        return {"sum": a + b, "scale": scale, "rest": [a * scale, None]}
-
-    for k in range(3):
-        a, b = torch.full((2,), float(k)), torch.ones(2)
-        found = f({"both": (a, b)}, scale=2)
-        assert found["sum"].tolist() == [k + 1.0] * 2 and found["scale"] == 2
-        assert found["rest"][0].tolist() == [2.0 * k] * 2 and found["rest"][1] is None
-
-
-def test_modes_that_are_watched_run_eagerly():
-    compiled = Compiled(lambda x: x @ x)
-    x = torch.randn(3, 3)
-    compiled(x)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert compiled(x).dtype is torch.bfloat16
-    assert torch.func.vmap(compiled)(torch.randn(2, 3, 3)).shape == (2, 3, 3)
-    with torch.inference_mode():
-        assert compiled(x).is_inference()
-
-
-def test_memory_is_planned_by_lifetimes():
-    compiled = Compiled(lambda x: x.exp().sin().cos().exp().sin().tanh().cos() + 1)
-    compiled(torch.ones(1000))
-    (case,) = [case for cases in compiled.cases.values() for case in cases]
-    assert case.program.launches == 8
-    assert case.program.temporary_bytes <= 2 * 4032 < case.program.born_bytes
-
-
-class Trainer:
-    """Methods that are compiled, of an object that is no module."""
-
-    def __init__(self, net, gain):
-        self.net, self.gain = net, gain
-
-    @torch.compile(fullgraph=True)
-    def step(self, x):
-        return self.net(x) * self.gain
-
-
-def test_methods_of_objects():
-    trainers = [Trainer(nn.Linear(3, 2), k) for k in (1.0, 2.0)]
-    x = torch.randn(4, 3)
-    for _ in range(3):
-        for trainer in trainers:
-            assert same_bits(trainer.step(x), trainer.net(x) * trainer.gain)
-            trainer.gain += 1
-
-
-def test_module_compile():
-    net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
-    assert net.compile() is None
-    x = torch.randn(4, 3)
-    copied = copy.deepcopy(net)
-    for _ in range(3):
-        net(x).sum().backward()
-        copied(x).sum().backward()
-        assert same_bits(net(x), copied(x)) and same_bits(net[0].weight.grad, copied[0].weight.grad)
-    with torch.no_grad():
-        copied[0].weight.zero_()
-    assert not same_bits(net(x), copied(x)) and net.__dict__["forward"].recorded
-    assert list(net.state_dict()) == ["0.weight", "0.bias"]
-
-
-def test_disabled_functions_and_is_compiling():
-    seen = []
-
-    @torch.compiler.disable
-    def outside(x):
-        return x * 2
-
-    def f(x):
-        seen.append(torch.compiler.is_compiling())
-        return outside(x) + 1
-
-    compiled = Compiled(f)
-    assert compiled(torch.ones(2)).tolist() == [3.0, 3.0] and seen == [True]
-    assert "compiler.disable marks" in compiled.refusals[0]
-
-
-def test_memory_that_begins_where_other_memory_ends():
-    """Temporaries fill the holes between tensors that the function reads."""
-    blocks = [torch.randn(160, 160) for _ in range(60)]
-    weights = blocks[::2]
-    del blocks
-
-    def f(x):
-        for w in weights:
-            x = torch.tanh(x @ w) + x
-        return x
-
-    compiled = Compiled(f, fullgraph=True)
-    for _ in range(3):
-        x = torch.randn(160, 160)
-        assert same_bits(compiled(x), f(x))

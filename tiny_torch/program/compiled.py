@@ -233,7 +233,10 @@ class Case:
         if any(not recording.made(t.array) for t in outputs):
             raise Refusal("answers one of its arguments, or a view of one")
         arrays = [t.array for t in everything]
-        program = _core.Program(recording, arrays, [t.array for t in outputs], None)
+        found = [t.array for t in outputs]
+        program = _core.Program(recording, arrays, found, None)
+        if not program.repeats(arrays, found, watch.generator_state):
+            raise Refusal("has other results when it is run again")
         self.layouts = [(t.array.shape, t.array.strides, t.array.dtype) for t in outputs]
         self.differentiable = [t.requires_grad for t in outputs]
         if True in self.differentiable:
@@ -278,21 +281,24 @@ class Case:
                 found.append(grad.array)
         self.layouts = [(a.shape, a.strides, a.dtype) for a in arrays[len(everything) :]]
         self.before, self.after = watch.before, watch.after
-        self.program = _core.Program(watch.recording, arrays, found, None)
+        program = _core.Program(watch.recording, arrays, found, None)
+        if not self.after and not program.repeats(arrays, found, watch.generator_state):
+            raise Refusal("has other results when it is run again")
+        self.program = program
         return result
 
     def record_gradients(self, graph: Graph, seeds: list) -> list:
         """The gradients of what wants them, computed by the recorded graph; and their program."""
         with Watch() as watch:
             found = graph.differentiate(seeds)
+        self.guards += watch.finish()
         self.found = [k for k, g in enumerate(found) if g is not None]
         externals = [*graph.arrays, *graph.outputs, *seeds]
         try:
             if watch.effect:
                 raise Refusal(watch.effect)
-            gradients = _core.Program(
-                watch.recording, externals, [found[k] for k in self.found], self.program
-            )
+            arrays = [found[k] for k in self.found]
+            gradients = _core.Program(watch.recording, externals, arrays, self.program)
             self.program.keep_for(gradients)
         except (Refusal, RuntimeError) as why:
             self.program, self.refusal = None, f"{why}, in its gradients"

@@ -8,8 +8,11 @@ external arrays. Code that does what no program repeats, such as printing, is a 
 
 from __future__ import annotations
 
+import _thread
 import builtins
+import datetime
 import gc
+import os
 import random
 import sys
 import time
@@ -34,8 +37,10 @@ OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 LIBRARY = str(Path(types.__file__).parent)  # Python's own modules, and those that are installed
 # What has an effect or an answer that a program would not have again.
 EFFECTS = {
-    builtins.print, builtins.input, builtins.open,
-    time.time, time.perf_counter, time.monotonic, time.sleep, time.process_time,
+    builtins.print, builtins.input, builtins.open, datetime.datetime.now, os.urandom,
+    _thread.start_new_thread, time.sleep,
+    *[getattr(time, name + end) for name in
+      ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
 BACKWARD = run_backward.__code__
 MISSING = NotImplemented  # in the place of a value: there is none of that name
@@ -72,6 +77,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self.dice = dice()
+        self.generator_state = _core.default_generator().get_state()
         self.before_profile = sys.getprofile()
         self.recording.start()
         self.outer, thread.watch = thread.watch, self
@@ -160,6 +166,8 @@ class Watch:
     def add(self, owner: Any, name: str, value: Any, names: tuple, depth: int) -> None:
         if (id(owner), name) not in self.seen:
             self.seen.add((id(owner), name))
+            if hasattr(type(value), "__next__"):
+                self.note("reads an iterator, which another call would find further on")
             self.guards += [owner, name, value, copy_of(value)]
         self.follow(value, names, depth - 1)
 
@@ -241,7 +249,8 @@ class Watch:
 
 def is_value(found: Any) -> bool:
     """Whether a class or file has it as data, and not as code."""
-    return isinstance(found, (*PLAIN, Tensor, tuple, list, dict, set))
+    data = (*PLAIN, Tensor, tuple, list, dict, set)
+    return isinstance(found, data) or hasattr(type(found), "__next__")
 
 
 def copy_of(value: Any, depth: int = DEPTH) -> Any:

@@ -15,6 +15,18 @@ constexpr int64_t kAlign = 64;
 
 int64_t aligned(int64_t bytes) { return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign; }
 
+// Of arrays of one shape and strides, from dim `dim` on.
+bool have_same_bits(const NDArray& x, const char* a, const char* b, int dim) {
+  const int64_t item = itemsize(x.dtype());
+  if (x.numel() == 0) return true;
+  if (dim == 0 && x.is_dense()) return std::memcmp(a, b, x.numel() * item) == 0;
+  if (dim == x.ndim()) return std::memcmp(a, b, item) == 0;
+  const int64_t step = x.strides()[dim] * item;
+  for (int64_t i = 0; i < x.shape()[dim]; ++i)
+    if (!have_same_bits(x, a + i * step, b + i * step, dim + 1)) return false;
+  return true;
+}
+
 // What a run may have to undo: the elements of the arrays that it writes, and the generator's
 // place.
 class Undo {
@@ -201,11 +213,7 @@ bool Program::has_other_overlaps(const std::vector<NDArray>& externals) const {
   return false;
 }
 
-std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) {
-  if (externals.size() != written_.size())
-    throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
-  if (has_other_overlaps(externals)) return std::nullopt;
-  const std::lock_guard<ForkSafeLock> guard(lock_);
+std::vector<Ref<Storage>> Program::place(const std::vector<NDArray>& externals) {
   if (!temporary_ && is_used(kTemporary))
     temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], cpu_device()));
   std::vector<Ref<Storage>> made(sizes_.size());
@@ -221,16 +229,12 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) 
     bases_[region] = base;
     for (const auto& [where, offset] : pointers_[region]) *where = base + offset;
   }
-  std::optional<Undo> undo;
-  if (may_differ_) undo.emplace(externals, written_, draws_);
-  if (!run_steps()) {
-    if (undo) undo->apply();
-    return std::nullopt;
-  }
-  for (size_t i = 0; i < externals.size(); ++i)
-    if (written_[i]) externals[i].mark_written();
+  return made;
+}
 
-  Run result;
+std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
+                                         const std::vector<NDArray>& externals) const {
+  std::vector<NDArray> arrays;
   for (const Output& output : outputs_) {
     const Buffer& buffer = buffers_[output.buffer];
     const bool born = buffer.external == Buffer::kBorn;
@@ -238,11 +242,56 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) 
     const Ref<Storage>& storage = born ? made[place.region] : externals[buffer.external].storage();
     const int64_t from =
         born ? place.offset : externals[buffer.external].data() - storage->data - buffer.at;
-    result.outputs.emplace_back(storage, output.shape, output.strides,
-                                (from + output.offset) / itemsize(output.dtype), output.dtype);
+    arrays.emplace_back(storage, output.shape, output.strides,
+                        (from + output.offset) / itemsize(output.dtype), output.dtype);
   }
+  return arrays;
+}
+
+std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) {
+  if (externals.size() != written_.size())
+    throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
+  if (has_other_overlaps(externals)) return std::nullopt;
+  const std::lock_guard<ForkSafeLock> guard(lock_);
+  const std::vector<Ref<Storage>> made = place(externals);
+  const auto mark_written = [&] {
+    for (size_t i = 0; i < externals.size(); ++i)
+      if (written_[i]) externals[i].mark_written();
+  };
+  std::optional<Undo> undo;
+  if (may_differ_) undo.emplace(externals, written_, draws_);
+  try {
+    if (!run_steps()) {
+      if (undo) undo->apply();
+      return std::nullopt;
+    }
+  } catch (const Interrupted&) {
+    mark_written();
+    throw;
+  }
+  mark_written();
+  Run result{outputs_in(made, externals), std::nullopt};
   if (made[kKept]) result.kept.emplace(made[kKept], Dims{sizes_[kKept]}, Dims{1}, 0, DType::UInt8);
   return result;
+}
+
+bool Program::repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
+                      const std::string& generator_state) {
+  if (std::find(written_.begin(), written_.end(), true) != written_.end()) return true;
+  const std::lock_guard<ForkSafeLock> guard(lock_);
+  const std::vector<Ref<Storage>> made = place(externals);
+  for (const Ref<Storage>& each : made)  // what is read before it is written shows
+    if (each) std::memset(each->data, 0xff, each->bytes);
+  const Undo undo(externals, written_, draws_);
+  if (draws_)
+    default_generator(cpu_device()).set_state(generator_state.data(), generator_state.size());
+  const bool done = run_steps();
+  undo.apply();
+  const std::vector<NDArray> found = outputs_in(made, externals);
+  const auto same = [](const NDArray& a, const NDArray& b) {
+    return have_same_bits(a, a.data(), b.data(), 0);
+  };
+  return done && std::equal(found.begin(), found.end(), outputs.begin(), outputs.end(), same);
 }
 
 }  // namespace tt

@@ -29,6 +29,10 @@ class Program {
   // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
   // if a kernel answered otherwise than when it was recorded: then nothing has been changed.
   std::optional<Run> run(const std::vector<NDArray>& externals);
+  // Whether a run from where the generator was has these results, bit for bit: asked once, right
+  // after the recording. Changes nothing; true where it writes arrays that it also reads.
+  bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
+               const std::string& generator_state);
 
   // From now on keeps only what `next`, recorded after it, uses.
   void keep_for(Program& next);
@@ -57,6 +61,10 @@ class Program {
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
   void plan();
   bool run_steps() const;
+  // The memory of each region; its pointers are set.
+  std::vector<Ref<Storage>> place(const std::vector<NDArray>& externals);
+  std::vector<NDArray> outputs_in(const std::vector<Ref<Storage>>& made,
+                                  const std::vector<NDArray>& externals) const;
   bool has_other_overlaps(const std::vector<NDArray>& externals) const;
   bool is_external(size_t region) const {
     return region >= size_t{kFirstExternal} && region < kFirstExternal + written_.size();

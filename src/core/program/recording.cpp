@@ -16,8 +16,10 @@ thread_local Recording* current_recording = nullptr;
 
 const StorageListener kListener{
     [](const Storage& storage, size_t bytes) {
-      if (Recording* const r = recording())
-        if (storage.device.has_data) r->made(storage.data, bytes);
+      Recording* const r = recording();
+      if (!r || !storage.device.has_data) return;
+      if (&storage.device != &cpu_device()) r->refuse("computes on another device");
+      r->made(storage.data, bytes);
     },
     [](const Storage& storage) {
       if (Recording* const r = recording()) r->freed(storage.data);
@@ -102,6 +104,7 @@ void Recording::freed(const char* data) {
 }
 
 void Recording::fill(const char* data, size_t bytes) {
+  if (bytes > kMostFilled) refuse("makes a tensor of values that Python has");
   if (find(data) < 0) made(data, bytes);  // somebody else's memory
   auto step = std::make_unique<FillStep>(data, bytes);
   char** const to = &step->to;

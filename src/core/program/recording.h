@@ -74,7 +74,9 @@ class Recording final : public PointerVisitor {
 
   template <class Result, class... Args>
   Result launch(Result (*kernel)(Args...), Args... args);
-  // The host has written these bytes of memory that it made: each run does so again.
+  // The host has written these bytes of memory that it made: each run does so again. Of many it
+  // refuses: they are data rather than constants of the code.
+  static constexpr size_t kMostFilled = 512;
   void fill(const char* data, size_t bytes);
   // Runs body(), whose launches are noted, but not done, as what is done instead where the last
   // one answers otherwise.
