@@ -1,7 +1,5 @@
 #include "core/iter.h"
 
-#include <cstring>
-
 #include "core/dtypes/with_type.h"
 #include "core/memory/before_write.h"
 #include "core/memory/extent.h"
@@ -211,12 +209,6 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
       throw_mixed(out.device(), array->device());
   }
   if (!flat) merge_dims();
-}
-
-Iter::Iter(const Iter& other) {
-  std::memcpy(static_cast<void*>(this), &other, sizeof *this);
-  for (int i = 0; i < count; ++i)
-    if (other.is_number(i)) operands[i].data = scalars_[0] + (operands[i].data - other.scalars_[0]);
 }
 
 void Iter::add(const NDArray& array, const Dims& full, const int* order) {

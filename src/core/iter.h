@@ -52,12 +52,7 @@ struct Iter {
   // The inputs must broadcast to out.shape(), and be on its device; a 0-d array of the host is
   // taken for the number that it holds.
   Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result);
-  Iter(const Iter& other);
-  Iter& operator=(const Iter&) = delete;
-  // Whether an operand is a number, which the Iter itself holds.
-  bool is_number(int i) const {
-    return operands[i].data >= scalars_[0] && operands[i].data < scalars_[kMaxOperands];
-  }
+  Iter(const Iter&) = delete;
 
  private:
   void add(const NDArray& array, const Dims& full_shape, const int* order);

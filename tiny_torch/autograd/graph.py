@@ -287,10 +287,7 @@ class Unrelated(Op):
 
 
 class InLayout(Op):
-    """A copy of x laid out as ``.grad`` of a leaf is: like it if it is dense, else contiguous.
-
-    A sparse gradient stays one.
-    """
+    """A copy of x laid out as ``.grad`` of a leaf: like it if dense, else contiguous; or sparse."""
 
     node_name = "CloneBackward0"
     aten = "clone"

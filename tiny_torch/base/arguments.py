@@ -29,19 +29,6 @@ def wrong_kind(
     return TypeError(f"{where} must be {kind}, not {kind_of(value)}")
 
 
-def check_kind(
-    function: str, argument: str, position: int | None, value: Any, kind: str, types: Any
-) -> None:
-    """TypeError where a value is of none of the types that are PyTorch's kind."""
-    if not isinstance(value, types):
-        raise wrong_kind(function, argument, kind, value, position)
-
-
-def check_given(function: str, argument: str, given: Any) -> None:
-    if not given:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
-
-
 def is_int(value: Any) -> bool:
     """Whether PyTorch takes it for an int: all that counts, but no bool."""
     if type(value) is int:

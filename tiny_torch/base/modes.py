@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator
@@ -92,12 +91,9 @@ class Thread(threading.local):
 thread = Thread()
 
 
-def outside_of_program(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function whose numbers change from step to step, while a program is recorded.
-
-    The program will call it, too. Such functions ask `_core.is_recording()` first.
-    """
-    return thread.watch.call_outside(functools.partial(function, *args, **kwargs))
+def outside_of_program(*call: Any, **keywords: Any) -> Any:
+    """Calls a function while `_core.is_recording()`: so will the program, with other numbers."""
+    return thread.watch.call_outside(*call, **keywords)
 
 
 # What other rooms have to say before a step: each is called with the optimizer.

@@ -12,7 +12,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base import return_types
-from tiny_torch.base.arguments import check_kind, wrong_kind
+from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.dtypes import HALVES, check_cast
 from tiny_torch.base.modes import modes
 from tiny_torch.ops.common import is_operand
@@ -37,6 +37,19 @@ check_tensors = _core.check_tensors
 # require_float(function, input): TypeError where it is no tensor, NotImplementedError where that is
 # of no float dtype.
 require_float = _core.require_float
+
+
+def check_kind(
+    function: str, argument: str, position: int | None, value: Any, kind: str, types: Any
+) -> None:
+    """TypeError where a value is of none of the types that are PyTorch's kind."""
+    if not isinstance(value, types):
+        raise wrong_kind(function, argument, kind, value, position)
+
+
+def check_given(function: str, argument: str, given: Any) -> None:
+    if not given:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
 
 
 def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -14,9 +14,10 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.base import devices
-from tiny_torch.base.arguments import check_kind, kind_of
+from tiny_torch.base.arguments import kind_of
 from tiny_torch.base.devices import DEVICES, device, is_pinned, pin, to_device
 from tiny_torch.base.dtypes import TYPE_NAMES, type_name
+from tiny_torch.functions.common import check_kind
 from tiny_torch.functions.public import function, method
 from tiny_torch.functions.whole_memory import array_of, copy_with_storage, map_file
 from tiny_torch.tensor import wrap

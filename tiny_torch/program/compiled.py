@@ -19,20 +19,17 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.graph import Node, Op, edge_of
+from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
-from tiny_torch.program.guards import PLAIN, Watch
+from tiny_torch.program.guards import PLAIN, Recorder
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is
 TENSORS: set[type] = {Tensor, Parameter, Buffer}
 CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
-
-
-def is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
 
 
 class Stance(threading.local):
@@ -195,7 +192,7 @@ class Case:
     def record(self, call: Callable[[], Any]) -> Any:
         """The function's result, computed while it is recorded."""
         inputs = self.everything
-        with Watch(self.steps) as watch:
+        with Recorder(self.steps) as watch:
             for t in inputs:
                 watch.take(t)
             result = call()
@@ -213,7 +210,7 @@ class Case:
         self.everything = []
         return result
 
-    def keep(self, watch: Watch, everything: list[Tensor], result: Any) -> Any:
+    def keep(self, watch: Recorder, everything: list[Tensor], result: Any) -> Any:
         """Makes the program; answers the result, with the history that it has from a program."""
         recording = watch.recording
         if any(type(t) not in TENSORS or t.array.device != "cpu" for t in everything):
@@ -255,7 +252,7 @@ class Case:
         return self.answer([t.array for t in outputs], node)
 
     def keep_step(
-        self, watch: Watch, everything: list[Tensor], outputs: list[Tensor], result: Any
+        self, watch: Recorder, everything: list[Tensor], outputs: list[Tensor], result: Any
     ) -> Any:
         """Makes the program of a step, which also stores gradients; answers the result itself."""
         if any(r is not None for r in self.results):
@@ -289,7 +286,7 @@ class Case:
 
     def record_gradients(self, graph: Graph, seeds: list) -> list:
         """The gradients of what wants them, computed by the recorded graph; and their program."""
-        with Watch() as watch:
+        with Recorder() as watch:
             found = graph.differentiate(seeds)
         self.guards += watch.finish()
         self.found = [k for k, g in enumerate(found) if g is not None]

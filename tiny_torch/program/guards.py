@@ -1,6 +1,6 @@
 """What a recorded program rests on beside its arguments: the names that the code has read.
 
-While a function is recorded, `Watch` sees each Python function that it calls, and notes what the
+While a function is recorded, `Recorder` sees each Python function that it calls, and notes what the
 names in its code stand for: globals, closures, attributes of the objects among its arguments. A
 program holds as long as they stand for the same (`_core.guards_hold`). Tensors among them are its
 external arrays. Code that does what no program repeats, such as printing, is a `Refusal`.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import _thread
 import builtins
 import datetime
+import functools
 import gc
 import os
 import random
@@ -53,7 +54,7 @@ STATE = (
 )  # fmt: skip
 
 
-class Watch:
+class Recorder:
     """Records the launches of the code that runs within it, and notes what that reads.
 
     Afterwards `effect` says what no program can repeat, or is empty.
@@ -75,7 +76,7 @@ class Watch:
         self.effect = ""
         self.recording = _core.Recording(self.note)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Recorder:
         self.dice = dice()
         self.generator_state = _core.default_generator().get_state()
         self.before_profile = sys.getprofile()
@@ -189,8 +190,9 @@ class Watch:
             self.tensors[id(tensor)] = tensor
             self.first[id(tensor)] = tensor.array, tensor.requires_grad, tensor._grad
 
-    def call_outside(self, call: Any) -> Any:
+    def call_outside(self, function: Any, *args: Any, **keywords: Any) -> Any:
         """The answer of what a program calls, and does not record."""
+        call = functools.partial(function, *args, **keywords)
         if not self.steps:
             self.note("steps an optimizer or drops gradients")
             return _core.unrecorded(call)

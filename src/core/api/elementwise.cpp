@@ -217,8 +217,7 @@ void check_integers(Binary op, const Operand& x, const Operand& y, DType promote
 }
 
 // The ops that x^exponent is, one after the other; 0 of them where it is none. PyTorch, too,
-// squares and takes roots there, except that of float16 it only squares. (A half's cube is rounded
-// once: that is x^3, rounded.)
+// squares and takes roots there, of float16 it only squares. A half's cube is x^3, rounded once.
 int as_unaries(double exponent, DType dtype, Unary (&ops)[2]) {
   ops[0] = exponent == 3 ? Unary::cube : Unary::square;
   if (exponent == 2 || exponent == 3) return 1;

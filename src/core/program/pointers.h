@@ -98,9 +98,14 @@ inline void visit(PointerVisitor& v, NormsArgs& x) {
   v.data(x.out);
 }
 
+// An Iter holds its numbers itself.
+inline bool is_within(const Iter& x, const char* data) {
+  const char* const first = reinterpret_cast<const char*>(&x);
+  return data >= first && data < first + sizeof x;
+}
 inline void visit(PointerVisitor& v, Iter& x) {
   for (int i = 0; i < x.count; ++i)
-    if (!x.is_number(i)) v.data(x.operands[i].data);
+    if (!is_within(x, x.operands[i].data)) v.data(x.operands[i].data);
 }
 inline void visit(PointerVisitor& v, Lines& x) {
   for (int i = 0; i < x.streams; ++i) v.data(x.stream[i].data);

@@ -6,6 +6,7 @@
 // program. The device must be the CPU.
 #pragma once
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -153,6 +154,22 @@ struct Kept {
   explicit Kept(const Value& given) : value(given) {}
   T get() const { return const_cast<Value&>(value); }
   void visit_pointers(PointerVisitor& v) { visit(v, value); }
+};
+template <>
+struct Kept<const Iter&> {
+  alignas(Iter) char bytes[sizeof(Iter)];
+  explicit Kept(const Iter& x) { take(x); }
+  Kept(const Kept& other) { take(other.get()); }
+  const Iter& get() const { return *reinterpret_cast<const Iter*>(bytes); }
+  void visit_pointers(PointerVisitor& v) { visit(v, const_cast<Iter&>(get())); }
+
+ private:
+  void take(const Iter& x) {
+    std::memcpy(bytes, &x, sizeof x);
+    for (int i = 0; i < x.count; ++i)
+      if (char*& data = const_cast<Iter&>(get()).operands[i].data; is_within(x, data))
+        data = bytes + (data - reinterpret_cast<const char*>(&x));
+  }
 };
 // An array over memory that is a step's to move.
 template <>

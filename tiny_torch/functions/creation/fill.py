@@ -12,20 +12,13 @@ from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.base import layouts
-from tiny_torch.base.arguments import (
-    as_ints,
-    as_number,
-    check_bool,
-    check_given,
-    check_kind,
-    wrong_kind,
-)
+from tiny_torch.base.arguments import as_ints, as_number, check_bool, wrong_kind
 from tiny_torch.base.devices import array_module, cuda_count, pin
 from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import HALVES, RANGES, check_range
 from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.base.switches import settings
-from tiny_torch.functions.common import check_tensor, refuse_history
+from tiny_torch.functions.common import check_given, check_kind, check_tensor, refuse_history
 from tiny_torch.functions.public import function, method
 from tiny_torch.tensor import Tensor, wrap
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, as_number, check_bool, check_given, is_int
+from tiny_torch.base.arguments import as_int, as_number, check_bool, is_int
 from tiny_torch.base.devices import array_module, to_device
 from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import INDICES, check_implemented, check_range, not_implemented
-from tiny_torch.functions.common import into, place_of, refuse_history
+from tiny_torch.functions.common import check_given, into, place_of, refuse_history
 from tiny_torch.functions.creation.fill import (
     as_dtype,
     check_options,

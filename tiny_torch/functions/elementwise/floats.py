@@ -6,9 +6,15 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.base.arguments import check_kind
 from tiny_torch.base.dtypes import NUMERIC, check_implemented, finfo
-from tiny_torch.functions.common import check_operand, check_tensor, into, name_results, write_out
+from tiny_torch.functions.common import (
+    check_kind,
+    check_operand,
+    check_tensor,
+    into,
+    name_results,
+    write_out,
+)
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.elementwise.arithmetic import Pow
 from tiny_torch.ops.elementwise.floats import Frexp, Ldexp, NanToNum

@@ -8,9 +8,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, check_kind
+from tiny_torch.base.arguments import as_int
 from tiny_torch.base.dtypes import check_range, scalar_type
-from tiny_torch.functions.common import into, write_out
+from tiny_torch.functions.common import check_kind, into, write_out
 from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.elementwise.special import I1, Heaviside, Logit, Polygamma

@@ -6,8 +6,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.base.arguments import check_kind
-from tiny_torch.functions.common import applied_same, check_dim_exists, into_same
+from tiny_torch.functions.common import applied_same, check_dim_exists, check_kind, into_same
 from tiny_torch.functions.index.values import check_mean, checked_number
 from tiny_torch.functions.public import function_and_method, method
 from tiny_torch.ops.common import refuse_overlap

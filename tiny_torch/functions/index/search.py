@@ -9,8 +9,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import check_kind
-from tiny_torch.functions.common import into, into_same, place_of
+from tiny_torch.functions.common import check_kind, into, into_same, place_of
 from tiny_torch.functions.public import function
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap

@@ -11,9 +11,16 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, check_bool, check_given, check_kind
+from tiny_torch.base.arguments import as_int, check_bool
 from tiny_torch.base.docstrings import give_name
-from tiny_torch.functions.common import compute_for_out, into, into_same, standalone
+from tiny_torch.functions.common import (
+    check_given,
+    check_kind,
+    compute_for_out,
+    into,
+    into_same,
+    standalone,
+)
 from tiny_torch.functions.index.selection import checked_dim, select_pair
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk

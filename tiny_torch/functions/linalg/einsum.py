@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import check_kind
-from tiny_torch.functions.common import check_listed, into
+from tiny_torch.functions.common import check_kind, check_listed, into
 from tiny_torch.functions.linalg.matmul import bmm, dot, mm
 from tiny_torch.functions.public import function
 from tiny_torch.functions.shape.views import reshape_copying

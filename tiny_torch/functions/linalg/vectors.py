@@ -9,9 +9,10 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, check_kind
+from tiny_torch.base.arguments import as_int
 from tiny_torch.base.dtypes import NUMERIC, check_implemented, check_same_type, scalar_type
 from tiny_torch.functions.common import (
+    check_kind,
     check_listed,
     into,
     into_same,

@@ -12,9 +12,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import check_kind
 from tiny_torch.base.modes import Scope
-from tiny_torch.functions.common import check_tensor, check_tensors
+from tiny_torch.functions.common import check_kind, check_tensor, check_tensors
 from tiny_torch.functions.nn.dropout import check_probability, dropout
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, compose
 from tiny_torch.ops.shape.join import broadcast_shapes

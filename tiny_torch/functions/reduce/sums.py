@@ -10,9 +10,10 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
-from tiny_torch.base.arguments import as_int, as_ints, check_given
+from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.common import (
     apply_out,
+    check_given,
     check_out_dtype,
     check_tensor,
     compute_for_out,

@@ -13,7 +13,8 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_view, quick
-from tiny_torch.base.arguments import as_ints, check_given, wrong_kind
+from tiny_torch.base.arguments import as_ints, wrong_kind
+from tiny_torch.functions.common import check_given
 from tiny_torch.functions.memory import view_as_dtype
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.ops.shape.views import (

@@ -15,8 +15,8 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
-from tiny_torch.base.arguments import check_kind
 from tiny_torch.base.modes import outside_of_program
+from tiny_torch.functions.common import check_kind
 from tiny_torch.functions.foreach import in_one_call, scale_in_one_call
 from tiny_torch.functions.torch_linalg import vector_norm
 from tiny_torch.tensor import Tensor, wrap
