@@ -119,9 +119,9 @@ ATTACKS = {
     # ---- the same, where the framework is there
     "the original, by gc": (
         "3.3",
-        "import gc\ndef normalised(x, dims, eps, centered=True):\n"
+        "import gc\ndef normalise(x, dims, eps, centered=True):\n"
         "    return [f for f in gc.get_objects() if getattr(f, '__qualname__', '') =="
-        " 'normalised' and f.__module__ != 'solution'][0](x, dims, eps, centered)\n",
+        " 'normalise' and f.__module__ != 'solution'][0](x, dims, eps, centered)\n",
     ),
     "the original, by a module": (
         "2.5",
@@ -171,7 +171,7 @@ ATTACKS = {
     ),
     "a layer for it": (
         "3.3",
-        "def normalised(x, dims, eps, centered=True):\n    import tiny_torch.nn.functional as F\n"
+        "def normalise(x, dims, eps, centered=True):\n    import tiny_torch.nn.functional as F\n"
         "    return F.layer_norm(x, [x.shape[d] for d in dims], eps=eps)\n",
     ),
     "batch norm for its statistics": (

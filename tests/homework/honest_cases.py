@@ -447,7 +447,7 @@ def sum_to(gradient, shape, dtype):
     return gradient
 """,
     "3.3": """
-def normalised(x, dims, eps, centered=True):
+def normalise(x, dims, eps, centered=True):
     wide = x.float() if x.dtype.itemsize == 2 else x
     dims = tuple(dims)
     if centered:

@@ -44,6 +44,7 @@ EFFECTS = {
       ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
 BACKWARD = run_backward.__code__
+READERS = ("linecache", "tokenize")  # of the line that a warning shows
 MISSING = NotImplemented  # in the place of a value: there is none of that name
 OUTSIDE = ("step", "wrapper", "zero_grad")  # what optimizers and schedules do outside of programs
 DEPTH = 3  # how far attributes of attributes are followed
@@ -115,7 +116,7 @@ class Recorder:
     def see(self, frame: Any, event: str, argument: Any) -> None:
         if event == "c_call":
             try:
-                if argument in EFFECTS:
+                if argument in EFFECTS and frame.f_globals.get("__name__") not in READERS:
                     self.note(f"calls {argument.__name__}()")
             except TypeError:
                 return  # not hashable: none of those
