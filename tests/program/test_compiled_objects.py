@@ -161,3 +161,27 @@ def test_memory_that_begins_where_other_memory_ends():
     for _ in range(3):
         x = torch.randn(160, 160)
         assert same_bits(compiled(x), f(x))
+
+
+def test_while_memory_is_recorded_nothing_else_is():
+    compiled = Compiled(lambda x: x * 2)
+    with torch.utils.memory.record():
+        assert compiled(torch.ones(2)).tolist() == [2.0, 2.0] and compiled.recorded == 0
+    assert compiled(torch.ones(2)).tolist() == [2.0, 2.0] and compiled.recorded == 1
+    with torch.utils.memory.record() as found:
+        assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert found is not None
+
+
+def test_an_exception_leaves_nothing_behind():
+    import gc
+
+    def fails(x):
+        raise KeyError("mine")
+
+    compiled = Compiled(fails)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="mine"):
+            compiled(torch.ones(2))
+        assert gc.isenabled()
+    assert Compiled(lambda x: x + 1, fullgraph=True)(torch.ones(2)).tolist() == [2.0, 2.0]

@@ -103,11 +103,14 @@ class Compiled:
             )
         if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
             return self.function(*args, **kwargs)
+        recorder = Recorder(self.steps)
+        if not recorder.start():
+            return self.function(*args, **kwargs)
         self.recorded += 1
         cases[:] = [case for case in cases if not case.is_lost()]
         case = Case(inputs, self.steps)
         case.objects = [x for x in leaves if not is_tensor(x)]
-        result = case.record(lambda: self.function(*args, **kwargs))
+        result = case.record(recorder, lambda: self.function(*args, **kwargs))
         cases.append(case)
         if case.refusal:
             self.refusals.append(case.refusal)
@@ -189,10 +192,10 @@ class Case:
 
     # ---- recording ------------------------------------------------------------------------------
 
-    def record(self, call: Callable[[], Any]) -> Any:
+    def record(self, watch: Recorder, call: Callable[[], Any]) -> Any:
         """The function's result, computed while it is recorded."""
         inputs = self.everything
-        with Recorder(self.steps) as watch:
+        with watch:
             for t in inputs:
                 watch.take(t)
             result = call()
@@ -286,7 +289,10 @@ class Case:
 
     def record_gradients(self, graph: Graph, seeds: list) -> list:
         """The gradients of what wants them, computed by the recorded graph; and their program."""
-        with Recorder() as watch:
+        watch = Recorder()
+        if not watch.start():
+            return graph.differentiate(seeds)
+        with watch:
             found = graph.differentiate(seeds)
         self.guards += watch.finish()
         self.found = [k for k, g in enumerate(found) if g is not None]

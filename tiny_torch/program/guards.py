@@ -77,17 +77,28 @@ class Recorder:
         self.effect = ""
         self.recording = _core.Recording(self.note)
 
+    def start(self) -> bool:
+        """Before it is entered: whether it can be, since nobody else hears of storages."""
+        self.generator_state = _core.default_generator().get_state()
+        try:
+            self.recording.start()
+        except RuntimeError:
+            return False
+        return True
+
     def __enter__(self) -> Recorder:
         self.dice = dice()
-        self.generator_state = _core.default_generator().get_state()
+        self.collects = gc.isenabled()
+        gc.disable()  # its callbacks and destructors are not the function's
         self.before_profile = sys.getprofile()
-        self.recording.start()
         self.outer, thread.watch = thread.watch, self
         sys.setprofile(self.see)
         return self
 
     def __exit__(self, *exception: Any) -> None:
         sys.setprofile(self.before_profile)
+        if self.collects:
+            gc.enable()
         thread.watch = self.outer
         self.recording.stop()
 
