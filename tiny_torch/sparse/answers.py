@@ -161,7 +161,7 @@ ANSWERS: dict[str, Callable] = {
     "T": functions.t,
     "mT": lambda x: functions.transpose(x, -2, -1),
     "transpose": functions.transpose,
-    "mm": products.mm,
+    **dict.fromkeys(("mm", "spmm", "dsmm"), products.torch_mm),
     "matmul": products.matmul,
     "mv": products.matmul,
     "__rmatmul__": lambda x, other: products.matmul(other, x),

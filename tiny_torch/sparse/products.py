@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tiny_torch import _core
+from tiny_torch.amp.state import is_cast_on, state
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.index.search import searchsorted
+from tiny_torch.functions.methods import publish_function
 from tiny_torch.ops.nn.embedding import SUM, EmbeddingBag
 from tiny_torch.sparse.functions import is_sparse, transpose
 from tiny_torch.sparse.tensor import indices_of, values_of
@@ -61,11 +64,23 @@ def older_mm(name: str) -> Callable[[Tensor, Tensor], Tensor]:
     def product(input: Tensor, mat2: Tensor) -> Tensor:
         check_tensor(name, "input", 1, input)
         check_tensor(name, "mat2", 2, mat2)
-        return mm(input, mat2)
+        return torch_mm(input, mat2)
 
     product.__name__ = product.__qualname__ = name
     product.__doc__ = f"torch.mm, where a matrix may be sparse. Source: PyTorch, torch.{name}."
-    return product
+    return publish_function("tiny_torch", name, product)
+
+
+def cast_in_autocast(x: Tensor) -> Tensor:
+    """Autocast has products of matrices in its own dtype, of sparse ones too."""
+    if not is_cast_on(x) or not x.is_floating_point() or x.dtype is _core.float64:
+        return x
+    return x.to(state.dtypes[x.array.device])
+
+
+def torch_mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """torch.mm, which autocast sees."""
+    return mm(cast_in_autocast(input), cast_in_autocast(mat2))
 
 
 spmm, dsmm = older_mm("spmm"), older_mm("dsmm")
