@@ -10,7 +10,6 @@ import importlib
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from benchmarks import report
@@ -128,12 +127,7 @@ def main() -> None:
                 met = half / plain <= target
                 cells.append(f"≤ {target}" if met else f"**≤ {target} missed**")
         lines.append(f"| {' | '.join(cells)} |")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if args.out:
-        path = Path(__file__).parent / "results" / f"{args.out}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+    report.publish("\n".join(lines) + "\n", args.out)
 
 
 if __name__ == "__main__":

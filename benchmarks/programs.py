@@ -8,7 +8,6 @@ python -m benchmarks.programs --rounds 30 --out mine    # a table in benchmarks/
 import argparse
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from benchmarks import report
@@ -110,12 +109,7 @@ def main() -> None:
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
         print(lines[-1], *program.refusals, sep="\n", flush=True)
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if args.out:
-        path = Path(__file__).parent / "results" / f"{args.out}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+    report.publish("\n".join(lines) + "\n", args.out)
 
 
 if __name__ == "__main__":

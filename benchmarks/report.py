@@ -119,3 +119,12 @@ def plot(suites: dict[str, list[Result]], path: Path, them: str) -> None:
     axes.set_xlabel(f"{OURS} / {them}")
     figure.legend(loc="outside upper right", ncols=2)
     plt.savefig(path, metadata={"Date": None})
+
+
+def publish(text: str, name: str | None) -> None:
+    """Prints a page of figures, and writes it to results/, if it is to have a name there."""
+    print(text)
+    if name:
+        path = Path(__file__).parent / "results" / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)

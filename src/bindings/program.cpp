@@ -1,5 +1,5 @@
-// Programs: Recording(arrays, report) notes this thread's launches between start() and stop(), and
-// Program(recording, results) runs them again over other arrays.
+// Programs: Recording(report) notes this thread's launches between start() and stop(), and
+// Program(recording, arrays, results, before) runs them again over other arrays.
 #include "core/program/program.h"
 
 #include <pybind11/stl.h>
@@ -45,36 +45,37 @@ pb::object run(Program& program, const pb::sequence& externals) {
   return pb::make_tuple(results, done->kept ? wrap(std::move(*done->kept)) : pb::none());
 }
 
-// What a dict or a class has under the name, or a closure's cell holds; null for nothing. Borrowed.
+// What a dict or a class has under the name, or a closure's cell holds, as a new reference: a class may make
+// it anew. Null for nothing.
 PyObject* look_up(PyObject* owner, PyObject* name) {
-  if (PyCell_Check(owner)) return PyCell_GET(owner);
+  if (PyCell_Check(owner)) return Py_XNewRef(PyCell_GET(owner));
   if (!PyType_Check(owner)) {
     PyObject* const found = PyDict_GetItemWithError(owner, name);
     if (PyErr_Occurred()) throw pb::error_already_set();
-    return found;
+    return Py_XNewRef(found);
   }
-  const Owned found(PyObject_GetAttr(owner, name));  // the class has it, too
+  PyObject* const found = PyObject_GetAttr(owner, name);
   if (!found) PyErr_Clear();
-  return found.get();
+  return found;
 }
 
 // Whether what a program rests on is as it was: of every four of `guards`, the first has the third
-// under the name that is the second. A container also equals its copy, the
-// fourth, or None. NotImplemented as the third: there is nothing of this name.
+// under the name that is the second. A container also equals its copy, the fourth, or None.
+// NotImplemented as the third: there is nothing of this name.
 bool guards_hold(const pb::tuple& guards) {
   PyObject* const all = guards.ptr();
   const Py_ssize_t count = PyTuple_GET_SIZE(all);
   for (Py_ssize_t i = 0; i + 3 < count; i += 4) {
     PyObject *owner = PyTuple_GET_ITEM(all, i), *name = PyTuple_GET_ITEM(all, i + 1),
              *value = PyTuple_GET_ITEM(all, i + 2), *copy = PyTuple_GET_ITEM(all, i + 3);
-    PyObject* const now = look_up(owner, name);
-    if (!now) {
+    const Owned now(look_up(owner, name));
+    if (!now.get()) {
       if (value != Py_NotImplemented) return false;
       continue;
     }
-    int same = now == value;
-    if (!same && Py_TYPE(now) == Py_TYPE(value) &&
-        (PyLong_Check(now) || PyFloat_Check(now) || PyUnicode_Check(now) || PyTuple_Check(now)))
+    int same = now.get() == value;
+    if (!same && Py_TYPE(now.get()) == Py_TYPE(value) &&
+        (PyLong_Check(now.get()) || PyFloat_Check(now.get()) || PyUnicode_Check(now.get()) || PyTuple_Check(now.get())))
       same = PyObject_RichCompareBool(now, value, Py_EQ);
     if (same == 1 && copy != Py_None) same = PyObject_RichCompareBool(now, copy, Py_EQ);
     if (same < 0) PyErr_Clear();  // what cannot be compared is another
@@ -92,8 +93,7 @@ void add_program(pb::module_& module) {
       .def("stop", &Recording::stop)
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
-      .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); })
-      .def_readonly("refused", &Recording::refused);
+      .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); });
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))
       .def("run", &run)

@@ -6,7 +6,8 @@ import pickle
 import oracles
 import pytest
 from ranks import values
-from test_parallel import batch, close, net
+from test_checkpoints_of_ranks import train
+from test_parallel import close, net
 
 import tiny_torch as torch
 from tiny_torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import (
@@ -30,14 +31,8 @@ def compressed(lib, rank, n, folder):
         model = lib.nn.parallel.DistributedDataParallel(net(lib))
         state = hooks.PowerSGDState(None, start_powerSGD_iter=2, **options)
         model.register_comm_hook(state, hooks.powerSGD_hook)
-        optimizer, losses = lib.optim.SGD(model.parameters(), lr=0.1), []
-        for step in range(6):
-            x, y = batch(lib, step)
-            optimizer.zero_grad()
-            loss = lib.nn.functional.mse_loss(model(x[rank::n]), y[rank::n])
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+        optimizer = lib.optim.SGD(model.parameters(), lr=0.1)
+        losses = train(lib, model, optimizer, range(6), rank, n)
         parameters = [p.detach().flatten().tolist() for p in model.parameters()]
         found.append((losses, parameters, state.compression_stats(), state.iter))
     return found

@@ -7,15 +7,12 @@ import threading
 
 import numpy as np
 import pytest
+from helpers import same_bits
 
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.nn import functional as F
 from tiny_torch.program import Compiled
-
-
-def same_bits(a, b) -> bool:
-    return a.shape == b.shape and a.detach().numpy().tobytes() == b.detach().numpy().tobytes()
 
 
 def same_states(a, b) -> bool:

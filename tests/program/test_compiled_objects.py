@@ -4,14 +4,11 @@ import copy
 import threading
 
 import pytest
+from helpers import same_bits
 
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.program import Compiled
-
-
-def same_bits(a, b) -> bool:
-    return a.shape == b.shape and a.detach().numpy().tobytes() == b.detach().numpy().tobytes()
 
 
 def test_threads_and_reentry():
@@ -185,3 +182,36 @@ def test_an_exception_leaves_nothing_behind():
             compiled(torch.ones(2))
         assert gc.isenabled()
     assert Compiled(lambda x: x + 1, fullgraph=True)(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_containers_within_containers_are_guarded():
+    table = {"empty": [], "pair": ([1.0], 2.0), "dict": {}}
+
+    def f(x):
+        return x * sum(table["empty"], 1.0) * table["pair"][0][0] + len(table["dict"])
+
+    compiled = Compiled(f, fullgraph=True)
+    x = torch.ones(2)
+    for change in (
+        lambda: None,
+        lambda: table["empty"].append(2.0),
+        lambda: table["pair"][0].__setitem__(0, 5.0),
+        lambda: table["dict"].update(a=1),
+    ):
+        change()
+        assert compiled(x).equal(f(x)) and compiled(x).equal(f(x))
+
+
+def test_a_class_may_make_its_attributes_anew():
+    class Meta(type):
+        def __getattr__(cls, name):
+            if name == "factor":
+                return [2.0] * 1000
+            raise AttributeError(name)
+
+    class Settings(metaclass=Meta):
+        pass
+
+    compiled = Compiled(lambda x: x * Settings.factor[0])
+    for _ in range(20):
+        assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]

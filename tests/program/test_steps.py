@@ -3,15 +3,12 @@
 import copy
 
 import pytest
+from helpers import same_bits
 
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.nn import functional as F
 from tiny_torch.program import record
-
-
-def same_bits(a, b) -> bool:
-    return a.shape == b.shape and a.detach().numpy().tobytes() == b.detach().numpy().tobytes()
 
 
 def net():

@@ -3,7 +3,7 @@
 While a function is recorded, `Recorder` sees each Python function that it calls, and notes what the
 names in its code stand for: globals, closures, attributes of the objects among its arguments. A
 program holds as long as they stand for the same (`_core.guards_hold`). Tensors among them are its
-external arrays. Code that does what no program repeats, such as printing, is a `Refusal`.
+external arrays. Code that does what no program repeats, such as printing, is noted as its `effect`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ class Recorder:
         self.steps = steps  # whether gradients may be stored, and calls be made outside
         self.before: list[Any] = []  # what is called outside of the program, before its launches
         self.after: list[Any] = []  # and behind them
-        self.answers: list[Any] = []  # of the latter
         self.launches = 0  # when the first of them was called
         self.stored: list[Any] | None = None  # .grad of `tensors` then
         self.guards: list[Any] = []  # owner, name, value, copy; owner, name, ...
@@ -224,9 +223,7 @@ class Recorder:
             answer = _core.unrecorded(call)
         finally:
             sys.setprofile(profile)
-        if launches:
-            self.answers.append(answer)
-        else:
+        if not launches:
             self.first = {i: (a, r, self.tensors[i]._grad) for i, (a, r, _) in self.first.items()}
         return answer
 
@@ -267,13 +264,21 @@ def is_value(found: Any) -> bool:
     return isinstance(found, data) or hasattr(type(found), "__next__")
 
 
-def copy_of(value: Any, depth: int = DEPTH) -> Any:
-    """A container's copy, with copies of those within; None of what is no container."""
+def copy_of(value: Any) -> Any:
+    """A container's copy, to be compared with it later; None of what is no container."""
+    return with_copies(value, DEPTH) if isinstance(value, (dict, list, tuple, set)) else None
+
+
+def with_copies(value: Any, depth: int) -> Any:
+    """The value, with containers copied, empty ones too."""
+    if not depth or not isinstance(value, (dict, list, tuple, set)):
+        return value
     if isinstance(value, dict):
-        return {k: copy_of(v, depth - 1) or v for k, v in value.items()} if depth else value
-    if isinstance(value, list):
-        return [copy_of(v, depth - 1) or v for v in value] if depth else value
-    return value.copy() if isinstance(value, set) else None
+        return {k: with_copies(v, depth - 1) for k, v in value.items()}
+    if isinstance(value, set):
+        return set(value)
+    parts = [with_copies(v, depth - 1) for v in value]
+    return parts if isinstance(value, list) else tuple(parts)
 
 
 def cell_value(cell: Any) -> Any:
