@@ -45,8 +45,8 @@ pb::object run(Program& program, const pb::sequence& externals) {
   return pb::make_tuple(results, done->kept ? wrap(std::move(*done->kept)) : pb::none());
 }
 
-// What a dict or a class has under the name, or a closure's cell holds, as a new reference: a class may make
-// it anew. Null for nothing.
+// What a dict or a class has under the name, or a closure's cell holds; null for nothing. A new
+// reference, since a class may make it anew.
 PyObject* look_up(PyObject* owner, PyObject* name) {
   if (PyCell_Check(owner)) return Py_XNewRef(PyCell_GET(owner));
   if (!PyType_Check(owner)) {
