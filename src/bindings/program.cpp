@@ -75,7 +75,8 @@ bool guards_hold(const pb::tuple& guards) {
     }
     int same = now.get() == value;
     if (!same && Py_TYPE(now.get()) == Py_TYPE(value) &&
-        (PyLong_Check(now.get()) || PyFloat_Check(now.get()) || PyUnicode_Check(now.get()) || PyTuple_Check(now.get())))
+        (PyLong_Check(now.get()) || PyFloat_Check(now.get()) || PyUnicode_Check(now.get()) ||
+         PyTuple_Check(now.get())))
       same = PyObject_RichCompareBool(now, value, Py_EQ);
     if (same == 1 && copy != Py_None) same = PyObject_RichCompareBool(now, copy, Py_EQ);
     if (same < 0) PyErr_Clear();  // what cannot be compared is another
