@@ -178,8 +178,9 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
   const int found = 1 + collect(inputs, input_count, arrays + 1);
   int order[kMaxDims];
   numel = out.numel();
-  bool flat = true;  // the common case needs no sorting and no merging
-  for (int i = 0; i < found; ++i) flat &= arrays[i]->is_contiguous() && arrays[i]->shape() == full;
+  bool flat = true;  // the common case, and an empty one, need no sorting and no merging
+  for (int i = 0; i < found && numel > 0; ++i)
+    flat &= arrays[i]->is_contiguous() && arrays[i]->shape() == full;
   if (flat) {
     ndim = 1;
     shape[0] = numel;
@@ -216,11 +217,8 @@ void Iter::add(const NDArray& array, const Dims& full, const int* order) {
   entry.data = array.data();
   entry.dtype = array.dtype();
   const int64_t size = itemsize(array.dtype());
-  if (!order) {
-    entry.strides[0] = size;
-    return;
-  }
-  for (int i = 0; i < ndim; ++i)
+  if (!order) entry.strides[0] = size;
+  for (int i = 0; order && i < ndim; ++i)
     entry.strides[i] = broadcast_stride(layout_of(array), full, order[i]) * size;
 }
 

@@ -165,6 +165,13 @@ def strided(m, shape, strides, dtype="float32"):
     return m.full((max(reach, 0) + 1,), 1, dtype_of(dtype)).as_strided(shape, strides, 0)
 
 
+def test_dims_of_an_empty_array_may_be_the_largest():
+    x = _core.empty((0, 2**63 - 1), dtype_of("float64"))
+    turned = x.permute((1, 0))
+    for y in (turned, 1):
+        assert (turned + y).shape == (2**63 - 1, 0)
+
+
 def test_result_strides_are_the_same_on_both_devices():
     rng = np.random.default_rng(0)
     for _ in range(300):
