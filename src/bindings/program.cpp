@@ -1,5 +1,5 @@
 // Programs: Recording(report) notes this thread's launches between start() and stop(), and
-// Program(recording, arrays, results, before) runs them again over other arrays.
+// Program(recording, arrays, written, results, before) runs them again over other arrays.
 #include "core/program/program.h"
 
 #include <pybind11/stl.h>
@@ -27,8 +27,13 @@ std::unique_ptr<Recording> make_recording(const pb::object& report) {
 }
 
 std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& externals,
-                                      const pb::sequence& results, const Program* before) {
-  return std::make_unique<Program>(recording, arrays_of(externals), arrays_of(results), before);
+                                      std::vector<bool> written, const pb::sequence& results,
+                                      const Program* before) {
+  std::vector<NDArray> arrays = arrays_of(externals);
+  if (written.size() != arrays.size())
+    throw RuntimeError("of ", arrays.size(), " arrays, ", written.size(), " are written or not");
+  return std::make_unique<Program>(recording, arrays, std::move(written), arrays_of(results),
+                                   before);
 }
 
 // (results, what is kept or None), or None.
@@ -94,6 +99,7 @@ void add_program(pb::module_& module) {
       .def("stop", &Recording::stop)
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
+      .def_readonly("stamp", &Recording::stamp)
       .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); });
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))

@@ -75,6 +75,28 @@ def test_a_kernel_ends_soon(name):
     assert float(run(text)) < 3
 
 
+def test_a_chain_of_a_program_ends_soon():
+    text = """
+    def function(x):
+        for _ in range(60):
+            x = torch.lgamma(x + 1)
+        return x
+
+    compiled = torch.compile(function, fullgraph=True)
+    x = torch.rand(2**21, dtype=torch.float64)
+    compiled(x)
+    began = time.process_time()
+    after(0.1)
+    try:
+        while True:
+            compiled(x)
+    except KeyboardInterrupt:
+        print(time.process_time() - began)
+    assert compiled(x).equal(function(x))
+    """
+    assert float(run(text)) < 3
+
+
 def test_what_was_written_in_part_is_stale():
     text = """
     x = torch.ones(1, dtype=torch.float64, requires_grad=True)

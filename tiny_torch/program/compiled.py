@@ -234,7 +234,7 @@ class Case:
             raise Refusal("answers one of its arguments, or a view of one")
         arrays = [t.array for t in everything]
         found = [t.array for t in outputs]
-        program = _core.Program(recording, arrays, found, None)
+        program = _core.Program(recording, arrays, watch.written(arrays), found, None)
         if not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
         self.layouts = [(t.array.shape, t.array.strides, t.array.dtype) for t in outputs]
@@ -265,15 +265,17 @@ class Case:
         self.leaves = [i for i, t in enumerate(everything) if t.requires_grad and t.is_leaf]
         if any(has_hooks(everything[i]) for i in self.leaves):
             raise Refusal("has hooks on tensors that it is given")
-        grads = {id(t): grad for t, grad in watch.stored or ()}
         arrays = [t.array for t in everything]
+        written = watch.written(arrays)
         found = [t.array for t in outputs]
         for i in self.leaves:
             t = everything[i]
-            start, grad = watch.first[id(t)][2], grads[id(t)]
+            start = watch.first[id(t)][2]
+            grad = watch.stored.get(id(t), start)
             if start is not None:
                 self.held.append(i)
                 arrays.append(start.array)
+                written.append(True)
                 if grad is not start:
                     raise Refusal("replaces a gradient")
             elif grad is not None:
@@ -281,7 +283,7 @@ class Case:
                 found.append(grad.array)
         self.layouts = [(a.shape, a.strides, a.dtype) for a in arrays[len(everything) :]]
         self.before, self.after = watch.before, watch.after
-        program = _core.Program(watch.recording, arrays, found, None)
+        program = _core.Program(watch.recording, arrays, written, found, None)
         if not self.after and not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
         self.program = program
@@ -301,7 +303,8 @@ class Case:
             if watch.effect:
                 raise Refusal(watch.effect)
             arrays = [found[k] for k in self.found]
-            gradients = _core.Program(watch.recording, externals, arrays, self.program)
+            written = watch.written(externals)
+            gradients = _core.Program(watch.recording, externals, written, arrays, self.program)
             self.program.keep_for(gradients)
         except (Refusal, RuntimeError) as why:
             self.program, self.refusal = None, f"{why}, in its gradients"

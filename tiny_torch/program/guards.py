@@ -65,8 +65,9 @@ class Recorder:
         self.steps = steps  # whether gradients may be stored, and calls be made outside
         self.before: list[Any] = []  # what is called outside of the program, before its launches
         self.after: list[Any] = []  # and behind them
-        self.launches = 0  # when the first of them was called
-        self.stored: list[Any] | None = None  # .grad of `tensors` then
+        self.launches = 0  # when the first of them was called; and then
+        self.stored: dict[int, Any] = {}  # .grad of `tensors`, by their ids,
+        self.stamps: dict[int, int] = {}  # and when their arrays were written
         self.guards: list[Any] = []  # owner, name, value, copy; owner, name, ...
         self.tensors: dict[int, Tensor] = {}
         self.first: dict[int, tuple] = {}  # of each: its array, requires_grad, grad as it was found
@@ -104,7 +105,7 @@ class Recorder:
     def finish(self) -> tuple:
         """The guards. Notes what has changed while it was recorded."""
         guards = tuple(self.guards)
-        if self.stored is None:
+        if not self.after:
             self.stored = self.gradients()
         elif self.recording.launches > self.launches:
             self.note("computes something after an optimizer's step or the like")
@@ -213,10 +214,11 @@ class Recorder:
                 self.note("steps an optimizer before anything else")
             self.before.append(call)
         else:
-            self.after.append(call)
-            if self.stored is None:
+            if not self.after:
                 self.launches = launches
                 self.stored = self.gradients()
+                self.stamps = {id(t.array): t.array.stamp for t in self.tensors.values()}
+            self.after.append(call)
         profile = sys.getprofile()
         sys.setprofile(self.before_profile)
         try:
@@ -227,8 +229,13 @@ class Recorder:
             self.first = {i: (a, r, self.tensors[i]._grad) for i, (a, r, _) in self.first.items()}
         return answer
 
-    def gradients(self) -> list[Any]:
-        return [(t, t._grad) for t in self.tensors.values()]
+    def gradients(self) -> dict[int, Any]:
+        return {i: t._grad for i, t in self.tensors.items()}
+
+    def written(self, arrays: list) -> list[bool]:
+        """Which of the arrays the launches write; an optimizer behind them does not count."""
+        start = self.recording.stamp
+        return [self.stamps.get(id(array), array.stamp) > start for array in arrays]
 
     def follow_object(self, value: Any, names: tuple, depth: int) -> None:
         """The attributes of a module, an object, a class, or a file's globals."""

@@ -52,7 +52,9 @@ class Undo {
 }  // namespace
 
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
-                 const std::vector<NDArray>& outputs, const Program* before) {
+                 std::vector<bool> written, const std::vector<NDArray>& outputs,
+                 const Program* before)
+    : written_(std::move(written)) {
   add_externals(recording, externals);
   if (before) {
     const int number = static_cast<int>(externals.size());
@@ -76,6 +78,7 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
   buffers_ = std::move(recording.buffers);
   steps_ = std::move(recording.steps);
   slots_ = std::move(recording.slots);
+  chains_ = make_chains(steps_, slots_, buffers_);
   draws_ = recording.draws;
   for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
   for (const Buffer& buffer : buffers_)
@@ -87,7 +90,6 @@ void Program::add_externals(Recording& recording, const std::vector<NDArray>& ex
   for (size_t i = 0; i < externals.size(); ++i) {
     const NDArray& x = externals[i];
     const Storage& storage = *x.storage();
-    written_.push_back(x.stamp() > recording.stamp);
     const auto same = [&](const NDArray& other) { return other.storage() == x.storage(); };
     const auto first = std::find_if(externals.begin(), externals.begin() + i, same);
     if (first == externals.begin() + i) {
@@ -120,13 +122,19 @@ void Program::plan() {
     place = {static_cast<int>(sizes_.size()), 0};
     sizes_.push_back(buffer.bytes);
   }
+  std::vector<bool> hidden(buffers_.size(), false);
+  const auto may_move = [&](int i) {
+    return buffers_[i].external == Buffer::kBorn && places_[i].offset < 0 && !wanted_[i];
+  };
+  for (ChainStep* chain : chains_)
+    for (int i : chain->hide(buffers_, may_move)) hidden[i] = true;
   std::vector<int> temporary;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const Buffer& buffer = buffers_[i];
     if (buffer.external != Buffer::kBorn) {
       places_[i] = {kFirstExternal + buffer.external, -buffer.at};
       used_[buffer.external] = used_[buffer.external] || buffer.first >= 0;
-    } else if (places_[i].offset >= 0 || buffer.first < 0) {
+    } else if (places_[i].offset >= 0 || buffer.first < 0 || hidden[i]) {
       continue;
     } else if (wanted_[i]) {
       places_[i] = {kKept, sizes_[kKept]};
@@ -159,6 +167,7 @@ void Program::plan() {
   bases_.assign(sizes_.size(), nullptr);
   temporary_ = {};
   for (const Slot& slot : slots_) {
+    if (hidden[slot.buffer]) continue;
     const Place& place = places_[slot.buffer];
     pointers_[place.region].emplace_back(slot.where, place.offset + slot.offset);
   }

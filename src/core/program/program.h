@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/devices/generator.h"
+#include "core/program/chain.h"
 #include "core/program/recording.h"
 
 namespace tt {
@@ -20,10 +21,10 @@ class Program {
     std::optional<NDArray> kept;  // bytes
   };
 
-  // Of a recording that has stopped and has not refused. `externals` were there before; the one
-  // behind them is what `before` keeps, where this was recorded after that. RuntimeError where a
-  // kernel used other memory, or an output lies in such.
-  Program(Recording& recording, const std::vector<NDArray>& externals,
+  // Of a recording that has stopped and has not refused. `externals` were there before, and some of
+  // them are `written` by the launches; the one behind them is what `before` keeps, where this was
+  // recorded after that. RuntimeError where a kernel used other memory, or an output lies in such.
+  Program(Recording& recording, const std::vector<NDArray>& externals, std::vector<bool> written,
           const std::vector<NDArray>& outputs, const Program* before);
 
   // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
@@ -74,6 +75,7 @@ class Program {
   }
 
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<ChainStep*> chains_;  // among them
   std::vector<Slot> slots_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<int, int>> aliases_;

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/devices/backend.h"
 #include "core/devices/generator.h"
 #include "core/ndarray.h"
 #include "core/program/pointers.h"
@@ -27,6 +28,9 @@ class Step {
   // False if a kernel answered otherwise than when it was recorded.
   virtual bool run() const = 0;
   virtual bool may_differ() const { return false; }
+  // What an elementwise kernel walks over, and the kernel; or null.
+  virtual Iter* walk() { return nullptr; }
+  virtual Kernel kernel() const { return nullptr; }
   // Steps of `otherwise` that follow this one: they run where it answers otherwise, and only then.
   int alternative = 0;
   std::vector<std::unique_ptr<char[]>> tables;  // copies of the host's values
@@ -144,8 +148,7 @@ inline void refuse_recording(const char* why) {
   if (Recording* const r = recording()) r->refuse(why);
 }
 
-// ---- an argument, as a step keeps it, and as a kernel takes it
-// ------------------------------------
+// ---- an argument, as a step keeps it, and as a kernel takes it ----------------------------------
 
 template <class T>
 struct Kept {
@@ -214,9 +217,22 @@ class Recording::LaunchStep final : public Step {
         args_);
   }
   bool may_differ() const override { return !std::is_void_v<Result>; }
+  Iter* walk() override {
+    if constexpr (kElementwise)
+      return const_cast<Iter*>(&std::get<0>(args_).get());
+    else
+      return nullptr;
+  }
+  Kernel kernel() const override {
+    if constexpr (kElementwise)
+      return kernel_;
+    else
+      return nullptr;
+  }
   std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
 
  private:
+  static constexpr bool kElementwise = std::is_same_v<Result(Args...), void(const Iter&)>;
   Result (*kernel_)(Args...);
   std::tuple<Kept<Args>...> args_;
 };

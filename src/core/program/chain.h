@@ -1,0 +1,63 @@
+// Chains: neighbouring elementwise launches of a program that run block by block.
+//
+// One after another they would write whole arrays and read them again from far caches, each with
+// threads of its own. So each thread takes a block of some thousand elements through all of them,
+// by the same kernels over parts of their Iters, while it is in the first caches. What only the
+// chain uses is never in memory: it lies in a thread's own block.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/program/recording.h"
+
+namespace tt {
+
+class ChainStep final : public Step {
+ public:
+  // An operand of one of the launches.
+  struct Operand {
+    int link, number;  // the launch, and its operand
+    int buffer;
+    int64_t first, last;  // bytes of the buffer, [first, last)
+    int64_t
+        item;  // bytes of an element, where those lie one after another as they are walked; or 0
+    bool writes() const { return number == 0; }
+  };
+
+  // Launches `first` to `last` of a recording. A block is a multiple of `granule` elements.
+  ChainStep(std::vector<std::unique_ptr<Step>> launches, std::vector<Operand> operands,
+            int64_t granule, int first, int last);
+
+  bool run() const override;
+  // Gives the threads memory for each buffer that only this chain uses, and that `may_move`;
+  // answers those.
+  std::vector<int> hide(const std::vector<Buffer>& buffers,
+                        const std::function<bool(int buffer)>& may_move);
+
+ private:
+  struct Link {
+    Kernel kernel;
+    const Iter* iter;
+    int place[Iter::kMaxOperands];  // in a thread's memory; or kElsewhere
+  };
+  static constexpr int kElsewhere = -1;
+
+  // From element `begin` on, by `parts` of the Iters.
+  void run_block(int64_t begin, Iter* parts, char* memory) const;
+
+  std::vector<std::unique_ptr<Step>> launches_;
+  std::vector<Operand> operands_;
+  std::vector<Link> links_;
+  int first_, last_;
+  int64_t numel_, block_;
+  int places_ = 0;  // that a thread needs
+};
+
+// Puts chains in the place of launches that may run block by block: those over as many elements,
+// each of which reads and writes no other element than the others do. The buffers' lives are
+// stretched over the chain.
+std::vector<ChainStep*> make_chains(std::vector<std::unique_ptr<Step>>& steps,
+                                    const std::vector<Slot>& slots, std::vector<Buffer>& buffers);
+
+}  // namespace tt

@@ -1,0 +1,148 @@
+"""Random functions of tensors, run as programs next to eager: the same bits, results and gradients.
+
+    python tests/program/random_functions.py --functions 20000 --seed 1    # prints what differs
+
+A function is a list of ops over a pool of tensors of one width, of which some are rows, columns,
+views, halves, masks or integers, so that launches share buffers in every way. It is called four
+times: recorded, run twice with other elements, and once more without grad.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Callable
+
+import tiny_torch as torch
+from tiny_torch import Tensor
+from tiny_torch.program import Compiled
+
+F = torch.nn.functional
+SHAPES = [(3, 5), (64, 100), (70, 128), (9, 2048), (5, 3001)]  # 4096 elements are a chain's block
+UNARY = [
+    torch.tanh, torch.sigmoid, torch.relu, torch.exp, torch.square, torch.neg, F.gelu, F.silu,
+    torch.abs, torch.sin, lambda x: x + 1, lambda x: 0.5 * x, lambda x: 1 / (x.abs() + 1),
+    lambda x: x.clamp(-1, 1), lambda x: (x > 0).to(x.dtype), lambda x: x.half().float(),
+    lambda x: x.double().float(), lambda x: x.bfloat16().float(),
+    lambda x: x.round().long().float(), torch.clone, lambda x: F.leaky_relu(x, 0.1),
+    torch.zeros_like, lambda x: x.masked_fill(x > 1, 0.25), lambda x: x.detach(),
+    lambda x: F.dropout(x, 0.3), lambda x: x.nan_to_num(), lambda x: x ** 3,
+]  # fmt: skip
+BINARY = [
+    torch.add, torch.sub, torch.mul, torch.maximum, lambda x, y: x / (y.abs() + 1),
+    lambda x, y: torch.where(x > y, x, y * 2), lambda x, y: torch.lerp(x, y, 0.25),
+    lambda x, y: torch.addcmul(x, x, y, value=0.5), lambda x, y: (x < y) * x, torch.atan2,
+    lambda x, y: x.add(y, alpha=2), torch.hypot, lambda x, y: x + y.mean(),
+]  # fmt: skip
+# Of one tensor, whose result has its shape again.
+OTHERS = [
+    lambda x: x.softmax(-1), lambda x: x + x.sum(-1, keepdim=True), lambda x: x - x.mean(0),
+    lambda x: x.cumsum(-1), lambda x: torch.cat(x.chunk(3, -1)[::-1], -1), lambda x: x.flip(0),
+    lambda x: x.t().contiguous().t() * 2, lambda x: torch.stack([x, x + 1]).sum(0),
+    lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: x[:, torch.arange(x.shape[1] - 1, -1, -1)],
+    lambda x: x.roll(1, 1), lambda x: x * x[:1] + x[:, :1], lambda x: x.t().exp().t(),
+    lambda x: torch.cat([x[1:].tanh(), x[:1] * 2]),
+]  # fmt: skip
+# Writes to the first, which is a fresh tensor.
+IN_PLACE = [
+    lambda x, y: x.add_(y), lambda x, y: x.mul_(y).tanh_(), lambda x, y: x.copy_(y),
+    lambda x, y: x[1:].add_(y[:-1]), lambda x, y: x[:, 1:].mul_(y[:, :-1]), lambda x, y: x.zero_(),
+    lambda x, y: x.masked_fill_(y > 0, 0.5), lambda x, y: x.t().sub_(y.t()),
+    lambda x, y: x.sigmoid_(), lambda x, y: x[0].copy_(x[1]), lambda x, y: x.add_(x),
+    lambda x, y: x[1:].mul_(x[:-1].clone()),
+]  # fmt: skip
+
+
+def function_of(seed: int) -> tuple[Callable[..., list[Tensor]], Callable[[int], list[Tensor]]]:
+    """A function of three tensors; and its arguments, of which `draw` says the elements."""
+    dice = random.Random(seed)
+    shape = dice.choice(SHAPES)
+    shapes = [shape, dice.choice([shape, (1, shape[1]), shape[1:], (shape[0], 1)]), shape]
+    turned = dice.random() < 0.2
+    plan: list[tuple] = []
+    for _ in range(dice.randint(2, 14)):
+        kind = dice.choices([UNARY, BINARY, OTHERS, IN_PLACE], [6, 6, 2, 2])[0]
+        plan.append((kind, dice.choice(kind), dice.random(), dice.random()))
+    keeps = [dice.random() for _ in range(dice.randint(1, 3))]
+
+    def function(*inputs: Tensor) -> list[Tensor]:
+        pool = list(inputs)
+        for kind, op, a, b in plan:
+            x, y = pool[int(a * len(pool))], pool[int(b * len(pool))]
+            if kind is BINARY:
+                pool.append(op(x, y))
+            elif kind is UNARY:
+                pool.append(op(x))
+            elif kind is OTHERS:
+                pool.append(op(x.expand(shape)) if x.ndim == 2 else op(x + inputs[0]))
+            else:
+                fresh = (x + inputs[0]) * 1
+                op(fresh, (y + inputs[0]) if y.shape != fresh.shape else y)
+                pool.append(fresh)
+        made = pool[3:]
+        return [made[int(k * len(made))] * 1 for k in keeps]
+
+    def draw(k: int) -> list[Tensor]:
+        torch.manual_seed(1000 * seed + k)
+        drawn = [torch.randn(s) for s in shapes]
+        if turned:
+            drawn[0] = drawn[0].t().contiguous().t()
+        for x, wants in zip(drawn, (True, seed % 2 == 0, False), strict=True):
+            x.requires_grad_(wants and k < 3)
+        return drawn
+
+    return function, draw
+
+
+def calls_of(function: Callable, draw: Callable[[int], list[Tensor]]) -> list[Tensor]:
+    """Results and gradients of four calls."""
+    found: list[Tensor] = []
+    for k in range(4):
+        inputs = draw(k)
+        results = function(*inputs)
+        found += [r.detach() for r in results]
+        wanted = [r.sum() * (i + 1) for i, r in enumerate(results) if r.requires_grad]
+        if wanted:
+            sum(wanted).backward()
+            found += [torch.zeros(0) if x.grad is None else x.grad for x in inputs]
+    return found
+
+
+def same(a: Tensor, b: Tensor) -> bool:
+    kinds = [(x.dtype, x.shape, x.stride()) for x in (a, b)]
+    return kinds[0] == kinds[1] and a.numpy().tobytes() == b.numpy().tobytes()
+
+
+def difference(seed: int) -> str:
+    """What the function of this seed has other than eager; or ""."""
+    function, draw = function_of(seed)
+    try:
+        expected = calls_of(function, draw)
+    except RuntimeError as error:  # eager refuses what it saved and was written
+        expected = error
+    compiled = Compiled(function)
+    try:
+        found = calls_of(compiled, draw)
+    except RuntimeError as error:
+        found = error
+    if isinstance(expected, RuntimeError) or isinstance(found, RuntimeError):
+        return "" if str(found) == str(expected) else f"{found!r}, where eager has {expected!r}"
+    places = [i for i, (a, b) in enumerate(zip(found, expected, strict=True)) if not same(a, b)]
+    return f"results {places} of {len(found)} differ" if places else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--functions", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    wrong = 0
+    for seed in range(args.seed, args.seed + args.functions):
+        if why := difference(seed):
+            wrong += 1
+            print(f"seed {seed}: {why}", flush=True)
+    print(f"{args.functions} functions, {wrong} differ")
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
