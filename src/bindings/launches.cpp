@@ -4,6 +4,8 @@
 // A launch is (family, name, dtype, device, built_once, start, end, asked, walk): where a table
 // holds the kernel, times in ns, whether it asked for threads, and what an elementwise kernel walks
 // over: (shape, computed, result, operands), an operand being (address, dtype, strides in bytes).
+#include "bindings/launches.h"
+
 #include <chrono>
 #include <map>
 #include <memory>
@@ -12,7 +14,6 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/devices/launch_listener.h"
-#include "core/devices/override.h"
 #include "core/iter.h"
 
 namespace tt::py {
@@ -103,8 +104,9 @@ pb::object dtype_or_none(const std::vector<DType>& dtypes, int i) {
   return pb::reinterpret_borrow<pb::object>(dtype_object(dtypes[i]));
 }
 
-// (family, name, dtype) of a kernel: None for the dtype, or all, where several entries have it.
-pb::tuple named(const std::vector<KernelSlot>& slots, void (*kernel)()) {
+}  // namespace
+
+pb::tuple kernel_name(const std::vector<KernelSlot>& slots, void (*kernel)()) {
   pb::object family = pb::none(), name = pb::none(), dtype = pb::none();
   bool found = false;
   for (const KernelSlot& slot : slots) {
@@ -119,6 +121,8 @@ pb::tuple named(const std::vector<KernelSlot>& slots, void (*kernel)()) {
   }
   return pb::make_tuple(family, name, dtype);
 }
+
+namespace {
 
 pb::object described(const Walk* walk) {
   if (!walk) return pb::none();
@@ -139,7 +143,7 @@ pb::list stop_launches() {
   for (const Note& note : over->all) {
     std::vector<KernelSlot>& own = slots[note.device->backend];
     if (own.empty()) own = kernel_slots(*note.device->backend);
-    const pb::tuple name = named(own, note.kernel);
+    const pb::tuple name = kernel_name(own, note.kernel);
     const bool once = note.device == &cpu_device() && !name[0].is_none() &&
                       is_built_once(name[0].cast<std::string>(), note.kernel);
     answer.append(pb::make_tuple(name[0], name[1], name[2], note.device->name, once, note.start,

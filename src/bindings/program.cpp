@@ -1,10 +1,11 @@
-// Programs: Recording(report) notes this thread's launches between start() and stop(), and
+// Programs: Recording(report, noted) notes this thread's launches between start() and stop(), and
 // Program(recording, arrays, written, results, before) runs them again over other arrays.
 #include "core/program/program.h"
 
 #include <pybind11/stl.h>
 
 #include "bindings/bind.h"
+#include "bindings/launches.h"
 #include "bindings/types.h"
 
 namespace tt::py {
@@ -19,11 +20,40 @@ std::vector<NDArray> arrays_of(const pb::sequence& objects) {
   return arrays;
 }
 
-std::unique_ptr<Recording> make_recording(const pb::object& report) {
-  return std::make_unique<Recording>([report](const char* why) {
+std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::object& noted) {
+  const auto call = [](const pb::object& function, auto... args) {
     const pb::gil_scoped_acquire acquired;
-    report(why);
-  });
+    function(args...);
+  };
+  return std::make_unique<Recording>([=](const char* why) { call(report, why); },
+                                     [=] { call(noted); });
+}
+
+// Of each launch: (family, name, dtype) of its kernel, the numbers of its buffers, and whether it
+// is an alternative.
+pb::list launches_of(const Program& program) {
+  const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
+  pb::list answer;
+  for (const auto& [kernel, buffers, alternative] : program.launches())
+    answer.append(pb::make_tuple(kernel_name(slots, kernel), buffers, alternative));
+  return answer;
+}
+
+// (bytes, first and last step, kind of memory) of each buffer.
+pb::list buffers_of(const Program& program) {
+  pb::list answer;
+  for (size_t i = 0; i < program.buffers().size(); ++i) {
+    const Buffer& x = program.buffers()[i];
+    answer.append(pb::make_tuple(x.bytes, x.first, x.last, program.memory_of(static_cast<int>(i))));
+  }
+  return answer;
+}
+
+pb::list chains_of(const Program& program) {
+  pb::list answer;
+  for (const ChainStep* chain : program.chains())
+    answer.append(pb::make_tuple(chain->first(), chain->last()));
+  return answer;
 }
 
 std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& externals,
@@ -116,7 +146,10 @@ void add_program(pb::module_& module) {
       .def("writes", &Program::writes)
       .def("uses", &Program::uses)
       .def_property_readonly("externals", &Program::externals)
-      .def_property_readonly("launches", &Program::launches)
+      .def_property_readonly("steps", &Program::steps)
+      .def_property_readonly("launches", launches_of)
+      .def_property_readonly("buffers", buffers_of)
+      .def_property_readonly("chains", chains_of)
       .def_property_readonly("temporary_bytes", &Program::temporary_bytes)
       .def_property_readonly("kept_bytes", &Program::kept_bytes)
       .def_property_readonly("born_bytes", &Program::born_bytes);

@@ -29,13 +29,13 @@ def test_what_only_a_chain_uses_has_no_memory(threads, n):
         program = program_of(gelu, torch.randn(n))
     finally:
         torch.set_num_threads(before)
-    assert program.launches == 1
+    assert program.steps == 1
     assert program.temporary_bytes == 0
     assert program.born_bytes >= 8 * 4 * n
 
 
 def test_few_elements_are_no_chain():
-    assert program_of(gelu, torch.randn(4096)).launches == 9
+    assert program_of(gelu, torch.randn(4096)).steps == 9
 
 
 def test_rows_columns_masks_and_other_dtypes():
@@ -47,7 +47,7 @@ def test_rows_columns_masks_and_other_dtypes():
         return ((wide - row).to(torch.bfloat16) * 2).float()
 
     program = program_of(function, torch.randn(300), torch.randn(70, 1))
-    assert program.launches < 6
+    assert program.steps < 6
 
 
 def test_another_block_is_not_read():

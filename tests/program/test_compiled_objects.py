@@ -1,6 +1,7 @@
 """Compiled functions as objects: threads, copies, methods, stances, and where their memory is."""
 
 import copy
+import re
 import threading
 
 import pytest
@@ -8,6 +9,7 @@ from helpers import same_bits
 
 import tiny_torch as torch
 from tiny_torch import nn
+from tiny_torch.nn import functional as F
 from tiny_torch.program import Compiled
 
 
@@ -88,7 +90,7 @@ def test_memory_is_planned_by_lifetimes():
     compiled = Compiled(lambda x: x.exp().sin().cos().exp().sin().tanh().cos() + 1)
     compiled(torch.ones(1000))
     (case,) = [case for cases in compiled.cases.values() for case in cases]
-    assert case.program.launches == 8
+    assert case.program.steps == 8
     assert case.program.temporary_bytes <= 2 * 4032 < case.program.born_bytes
 
 
@@ -215,3 +217,50 @@ def test_a_class_may_make_its_attributes_anew():
     compiled = Compiled(lambda x: x * Settings.factor[0])
     for _ in range(20):
         assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("value", [1.0, float("inf"), float("nan"), 1e-39])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_convolutions_of_bfloat16_have_both_ways(value, stride):
+    """What tiles refuse is computed otherwise, forward and backward."""
+
+    def function(x, w):
+        return F.conv2d(x, w, stride=stride, padding=1)
+
+    torch.manual_seed(0)
+    compiled = Compiled(function, fullgraph=True)
+    w = torch.randn(64, 64, 3, 3).bfloat16().requires_grad_()
+    for k in range(4):
+        x = torch.randn(2, 64, 9, 9).bfloat16()
+        if k == 2:
+            x[1, 3, 4, 4] = value
+        x.requires_grad_()
+        found = []
+        for each in (function, compiled):
+            y = each(x, w)
+            y.backward(torch.ones_like(y) if k < 3 else torch.full_like(y, value))
+            found.append([y.detach(), x.grad, w.grad])
+            x.grad = w.grad = None
+        for a, b in zip(*found, strict=True):
+            assert a.view(torch.int16).equal(b.view(torch.int16))
+
+
+def test_a_program_is_shown(capsys):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(3, 4)
+
+        def forward(self, x):
+            return self.inner(x).tanh()
+
+    net = Compiled(Net())
+    net(torch.randn(2, 3)).sum().backward()
+    capsys.readouterr()
+    net.show()
+    text = capsys.readouterr().out
+    assert re.search(r"^forward: 2 launches in 2 steps; \d+ B made within", text)
+    assert re.search(r"matmul float32 .*Net\.inner  test_compiled_objects\.py:\d+$", text, re.M)
+    assert re.search(r"tanh float32 .* Net +test_compiled_objects", text)
+    assert re.search(r"backward: \d+ launches", text)
+    assert "(result, 32 B)" in text

@@ -25,6 +25,7 @@ from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.program.guards import PLAIN, Recorder
+from tiny_torch.program.show import text_of
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is
@@ -73,6 +74,15 @@ class Compiled:
         self.cases: dict[Any, list[Case]] = {}
         self.refusals: list[str] = []
         self.recorded = 0
+
+    def show(self) -> None:
+        """Prints the programs: their launches, what each uses, and where its memory lies."""
+        for cases in self.cases.values():
+            for case in cases:
+                for what, program, places in case.programs:
+                    print(text_of(what, program, places))
+        for why in self.refusals:
+            print(f"not recorded: the function {why}")
 
     def __reduce__(self) -> tuple:
         return (
@@ -184,6 +194,7 @@ class Case:
         self.everything = inputs  # and what it reads beside; the inputs only while it is recorded
         self.program: Any = None
         self.gradients: Any = None
+        self.programs: list[tuple[str, Any, list]] = []  # with places of launches, to be shown
         self.refusal = ""
         self.guards: tuple = ()
         self.wants: list[int] = []  # which of everything get a gradient
@@ -246,6 +257,7 @@ class Case:
         if any(has_hooks(everything[i]) for i in self.wants):
             raise Refusal("has hooks on tensors that it is given")
         self.program = program
+        self.programs.append(("forward", program, watch.places))
         node = None
         if self.wants:
             self.op = Gradients(self)
@@ -287,6 +299,7 @@ class Case:
         if not self.after and not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
         self.program = program
+        self.programs.append(("step", program, watch.places))
         return result
 
     def record_gradients(self, graph: Graph, seeds: list) -> list:
@@ -312,6 +325,7 @@ class Case:
             self.used = [i for i in range(len(externals) - len(seeds)) if gradients.uses(i)]
             self.seeds = [(s.shape, s.strides) for s in seeds]
             self.gradients = gradients
+            self.programs.append(("backward", gradients, watch.places))
         return found
 
     # ---- running --------------------------------------------------------------------------------

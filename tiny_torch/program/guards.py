@@ -25,7 +25,7 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.autograd.engine import run_backward
-from tiny_torch.autograd.places import Place
+from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.base.modes import thread
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.optim.lr_scheduler import LRScheduler
@@ -75,7 +75,9 @@ class Recorder:
         self.seen: set[tuple[int, Any]] = set()
         self.codes: set[tuple[int, int]] = set()
         self.effect = ""
-        self.recording = _core.Recording(self.note)
+        self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
+        self.paths = ModulePaths()
+        self.recording = _core.Recording(self.note, self.note_launch)
 
     def start(self) -> bool:
         """Before it is entered: whether it can be, since nobody else hears of storages."""
@@ -123,6 +125,14 @@ class Recorder:
         """The first of what no program can repeat, and where it happened."""
         if not self.effect:
             self.effect = f"{effect}{place()}"
+
+    def note_launch(self) -> None:
+        profile = sys.getprofile()
+        sys.setprofile(None)
+        found = Place(sys._getframe(1))
+        part = "backward" if found.backward else self.paths.path(found.modules)
+        self.places.append((part, found.line))
+        sys.setprofile(profile)
 
     def see(self, frame: Any, event: str, argument: Any) -> None:
         if event == "c_call":

@@ -84,7 +84,7 @@ ChainStep::ChainStep(std::vector<std::unique_ptr<Step>> launches, std::vector<Op
       numel_(launches_[0]->walk()->numel),
       block_(std::max(granule, kBlock / granule * granule)) {
   for (const auto& each : launches_) {
-    links_.push_back({each->kernel(), each->walk(), {}});
+    links_.push_back({reinterpret_cast<Kernel>(each->address()), each->walk(), {}});
     std::fill_n(links_.back().place, Iter::kMaxOperands, kElsewhere);
   }
 }
@@ -175,7 +175,8 @@ std::vector<ChainStep*> make_chains(std::vector<std::unique_ptr<Step>>& steps,
     for (end = first; end < count && chain.add(*steps[end], places);) ++end;
     const auto from = std::make_move_iterator(steps.begin() + first);
     if (chain.launches < 2) {
-      end = first + 1 + steps[first]->alternative;
+      end = first + 1;
+      if (steps[first]->alternative) end = first + steps[first]->behind + steps[first]->alternative;
       result.insert(result.end(), from, from + (end - first));
       continue;
     }

@@ -30,6 +30,8 @@ class ChainStep final : public Step {
             int64_t granule, int first, int last);
 
   bool run() const override;
+  int first() const { return first_; }
+  int last() const { return last_; }
   // Gives the threads memory for each buffer that only this chain uses, and that `may_move`;
   // answers those.
   std::vector<int> hide(const std::vector<Buffer>& buffers,

@@ -78,12 +78,25 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
   buffers_ = std::move(recording.buffers);
   steps_ = std::move(recording.steps);
   slots_ = std::move(recording.slots);
+  note_launches();
   chains_ = make_chains(steps_, slots_, buffers_);
   draws_ = recording.draws;
   for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
   for (const Buffer& buffer : buffers_)
     wanted_.push_back(buffer.external == Buffer::kBorn && buffer.alive && buffer.first >= 0);
   plan();
+}
+
+void Program::note_launches() {
+  for (const auto& step : steps_) launches_.push_back({step->address(), {}, false});
+  for (const Slot& slot : slots_) {
+    std::vector<int>& buffers = launches_[slot.step].buffers;
+    if (std::find(buffers.begin(), buffers.end(), slot.buffer) == buffers.end())
+      buffers.push_back(slot.buffer);
+  }
+  for (size_t i = 0; i < steps_.size(); ++i)
+    for (int k = 0; k < steps_[i]->alternative; ++k)
+      launches_[i + steps_[i]->behind + k].alternative = true;
 }
 
 void Program::add_externals(Recording& recording, const std::vector<NDArray>& externals) {
@@ -173,6 +186,14 @@ void Program::plan() {
   }
 }
 
+std::string Program::memory_of(int buffer) const {
+  const Buffer& x = buffers_[buffer];
+  if (x.external != Buffer::kBorn) return "given";
+  if (places_[buffer].region == kKept) return "kept";
+  if (places_[buffer].region >= kFirstExternal) return "result";
+  return places_[buffer].offset < 0 ? "none" : "block";
+}
+
 void Program::keep_for(Program& next) {
   const int number = static_cast<int>(next.written_.size()) - 1;
   std::vector<std::pair<Buffer*, size_t>> parts;
@@ -195,16 +216,16 @@ void Program::keep_for(Program& next) {
   next.plan();
 }
 
-bool Program::run_steps() const {
-  const size_t count = steps_.size();
-  for (size_t i = 0; i < count; ++i) {
+bool Program::run_steps(size_t begin, size_t end) const {
+  for (size_t i = begin; i < end; ++i) {
     const Step& step = *steps_[i];
+    const size_t other = i + step.behind, behind = other + step.alternative;
     if (!step.run()) {
-      if (!step.alternative) return false;
-      for (int k = 1; k <= step.alternative; ++k)
-        if (!steps_[i + k]->run()) return false;
+      if (!step.alternative || !run_steps(other, behind)) return false;
+      i = behind - 1;
+    } else if (step.behind == 1) {
+      i += step.alternative;
     }
-    i += step.alternative;
   }
   return true;
 }
@@ -270,7 +291,7 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) 
   std::optional<Undo> undo;
   if (may_differ_) undo.emplace(externals, written_, draws_);
   try {
-    if (!run_steps()) {
+    if (!run_steps(0, steps_.size())) {
       if (undo) undo->apply();
       return std::nullopt;
     }
@@ -294,7 +315,7 @@ bool Program::repeats(const std::vector<NDArray>& externals, const std::vector<N
   const Undo undo(externals, written_, draws_);
   if (draws_)
     default_generator(cpu_device()).set_state(generator_state.data(), generator_state.size());
-  const bool done = run_steps();
+  const bool done = run_steps(0, steps_.size());
   undo.apply();
   const std::vector<NDArray> found = outputs_in(made, externals);
   const auto same = [](const NDArray& a, const NDArray& b) {

@@ -21,6 +21,13 @@ class Program {
     std::optional<NDArray> kept;  // bytes
   };
 
+  // A launch as it was recorded; the kernel is null where the host writes.
+  struct Launch {
+    void (*kernel)();
+    std::vector<int> buffers;
+    bool alternative;  // it runs only where another answers otherwise
+  };
+
   // Of a recording that has stopped and has not refused. `externals` were there before, and some of
   // them are `written` by the launches; the one behind them is what `before` keeps, where this was
   // recorded after that. RuntimeError where a kernel used other memory, or an output lies in such.
@@ -41,7 +48,11 @@ class Program {
   bool writes(int external) const { return written_[external]; }
   bool uses(int external) const { return used_[external]; }
   int64_t externals() const { return static_cast<int64_t>(written_.size()); }
-  int64_t launches() const { return static_cast<int64_t>(steps_.size()); }
+  int64_t steps() const { return static_cast<int64_t>(steps_.size()); }  // a chain is one
+  const std::vector<Launch>& launches() const { return launches_; }
+  const std::vector<ChainStep*>& chains() const { return chains_; }
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+  std::string memory_of(int buffer) const;  // "given", "block", "kept", "result" or "none"
   int64_t temporary_bytes() const { return sizes_[kTemporary]; }
   int64_t kept_bytes() const { return sizes_[kKept]; }
   int64_t born_bytes() const;  // of all buffers, each for itself
@@ -61,7 +72,8 @@ class Program {
 
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
   void plan();
-  bool run_steps() const;
+  void note_launches();
+  bool run_steps(size_t begin, size_t end) const;
   // The memory of each region; its pointers are set.
   std::vector<Ref<Storage>> place(const std::vector<NDArray>& externals);
   std::vector<NDArray> outputs_in(const std::vector<Ref<Storage>>& made,
@@ -76,6 +88,7 @@ class Program {
 
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<ChainStep*> chains_;  // among them
+  std::vector<Launch> launches_;    // as they were recorded
   std::vector<Slot> slots_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<int, int>> aliases_;

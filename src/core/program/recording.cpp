@@ -108,8 +108,13 @@ void Recording::fill(const char* data, size_t bytes) {
   if (find(data) < 0) made(data, bytes);  // somebody else's memory
   auto step = std::make_unique<FillStep>(data, bytes);
   char** const to = &step->to;
-  steps.push_back(std::move(step));
+  add(std::move(step));
   elements(to);
+}
+
+void Recording::add(std::unique_ptr<Step> step) {
+  steps.push_back(std::move(step));
+  if (noted_) noted_();
 }
 
 void Recording::use(int i, int step, char** pointer) {
@@ -117,7 +122,7 @@ void Recording::use(int i, int step, char** pointer) {
   if (buffer.first < 0) buffer.first = step;
   buffer.first = std::min(buffer.first, step);
   buffer.last = std::max(buffer.last, step);
-  slots.push_back({pointer, i, *pointer - buffer.data});
+  slots.push_back({step, pointer, i, *pointer - buffer.data});
 }
 
 void Recording::elements(char** pointer) {

@@ -28,16 +28,19 @@ class Step {
   // False if a kernel answered otherwise than when it was recorded.
   virtual bool run() const = 0;
   virtual bool may_differ() const { return false; }
-  // What an elementwise kernel walks over, and the kernel; or null.
+  // What an elementwise kernel, a Kernel, walks over; or null.
   virtual Iter* walk() { return nullptr; }
-  virtual Kernel kernel() const { return nullptr; }
-  // Steps of `otherwise` that follow this one: they run where it answers otherwise, and only then.
-  int alternative = 0;
+  // The kernel, for what wants to name it.
+  virtual void (*address() const)() { return nullptr; }
+  // Steps of `otherwise`, which run where this one answers otherwise, and only then; and how far
+  // behind it the first of them is.
+  int alternative = 0, behind = 1;
   std::vector<std::unique_ptr<char[]>> tables;  // copies of the host's values
 };
 
-// A pointer within a step: where it stands, and to which buffer's which byte.
+// A pointer within a step: which, where it stands, and to which buffer's which byte.
 struct Slot {
+  int step;
   char** where;
   int buffer;
   int64_t offset;
@@ -56,9 +59,10 @@ struct Buffer {
 class Recording final : public PointerVisitor {
  public:
   using Report = std::function<void(const char* why)>;
+  using Noted = std::function<void()>;
 
-  // `report` hears of the first refusal.
-  explicit Recording(Report report) : report_(std::move(report)) {}
+  // `report` hears of the first refusal, and `noted` of each step.
+  Recording(Report report, Noted noted) : report_(std::move(report)), noted_(std::move(noted)) {}
   ~Recording() { stop(); }
   Recording(const Recording&) = delete;
 
@@ -83,20 +87,25 @@ class Recording final : public PointerVisitor {
   // refuses: they are data rather than constants of the code.
   static constexpr size_t kMostFilled = 512;
   void fill(const char* data, size_t bytes);
-  // Runs body(), whose launches are noted, but not done, as what is done instead where the last
-  // one answers otherwise.
+  // Runs body(), whose launches are noted, but not done, as what is done instead where a launch
+  // from step `first` on answers otherwise.
   template <class Body>
-  void otherwise(const Body& body) {
-    const size_t before = steps.size();
+  void otherwise(size_t first, const Body& body) {
+    const size_t last = steps.size();
+    const bool outer = dry_;
     dry_ = true;
     try {
       body();
     } catch (...) {
-      dry_ = false;
+      dry_ = outer;
       throw;
     }
-    dry_ = false;
-    steps[before - 1]->alternative = static_cast<int>(steps.size() - before);
+    dry_ = outer;
+    for (size_t i = first; i < last; ++i)
+      if (steps[i]->may_differ()) {
+        steps[i]->alternative = static_cast<int>(steps.size() - last);
+        steps[i]->behind = static_cast<int>(last - i);
+      }
   }
   void refuse(const char* why) override;
   void draw() override { draws = true; }
@@ -120,8 +129,10 @@ class Recording final : public PointerVisitor {
   using Places = std::map<const char*, int>;  // of buffers, by address
   int find_in(const Places& places, const char* address) const;
   void use(int buffer, int step, char** pointer);
+  void add(std::unique_ptr<Step> step);
 
   Report report_;
+  Noted noted_;
   Places places_, outside_;  // of buffers that are there now, and of external ones
   std::vector<std::pair<int, char**>> unknown_;  // by step
   bool started_ = false, dry_ = false;
@@ -223,12 +234,7 @@ class Recording::LaunchStep final : public Step {
     else
       return nullptr;
   }
-  Kernel kernel() const override {
-    if constexpr (kElementwise)
-      return kernel_;
-    else
-      return nullptr;
-  }
+  void (*address() const)() override { return reinterpret_cast<void (*)()>(kernel_); }
   std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
 
  private:
@@ -241,7 +247,7 @@ template <class Result, class... Args>
 Result Recording::launch(Result (*kernel)(Args...), Args... args) {
   auto owned = std::make_unique<LaunchStep<Result, Args...>>(kernel, args...);
   auto& step = *owned;
-  steps.push_back(std::move(owned));
+  add(std::move(owned));
   step.visit_pointers(*this);
   if constexpr (std::is_void_v<Result>) {
     if (!dry_) kernel(args...);

@@ -151,7 +151,6 @@ bool compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
   if (kind == kTiles) {
     const ConvLines lines = find_lines(g, result);
     if (!again && has_unseen(lines)) fill_result(out, bias);
-    refuse_recording("multiplies by tiles, which may refuse values");
     with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
       again = again || !launch(out)(table.tiles.sum, parts);
     });
@@ -181,7 +180,7 @@ bool compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
   if (again)
     exact();
   else if (Recording* const r = asked ? recording() : nullptr)
-    r->otherwise(exact);
+    r->otherwise(r->steps.size() - 1, exact);
   return true;
 }
 
@@ -287,10 +286,7 @@ bool fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
   if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result, kind);
   const ConvTable& table = *backend_of(out).conv;
-  if (kind == kTiles) {
-    refuse_recording("multiplies by tiles, which may refuse values");
-    return launch(out)(table.tiles.weight, g);
-  }
+  if (kind == kTiles) return launch(out)(table.tiles.weight, g);
   if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
     return launch(out)(kind == kPairs ? table.pairs.weight : table.weight[kind], g), true;
   const ConvLines lines = {{{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}}};
@@ -322,11 +318,8 @@ NDArray compute_halves(ConvResult result, const NDArray& a, const NDArray& b, co
   if (!is_half(a.dtype()) || table.sum[kind])
     return *compute(result, a, b, bias, shape, settings, channels_last, kind);
   const bool ungrouped = a.dtype() == DType::BFloat16 && settings.groups == 1;
-  if (ungrouped && table.tiles.sum)
-    if (const auto out = compute(result, a, b, bias, shape, settings, channels_last, kTiles))
-      return *out;
-  const std::optional<NDArray> wide = prepared(bias, DType::Float32);
-  const NDArray* const wide_bias = wide ? &*wide : nullptr;
+  const std::optional<NDArray> float_bias = prepared(bias, DType::Float32);
+  const NDArray* const wide_bias = float_bias ? &*float_bias : nullptr;
   const auto in_float = [&] {  // whose copies of a and b are gone before there is a result
     if (ungrouped && table.pairs.sum) {
       // What is summed over: images, channels of y, channels of x.
@@ -337,6 +330,18 @@ NDArray compute_halves(ConvResult result, const NDArray& a, const NDArray& b, co
     return *compute(result, astype(a, DType::Float32), astype(b, DType::Float32), wide_bias, shape,
                     settings, channels_last, 0);
   };
+  if (ungrouped && table.tiles.sum) {
+    Recording* const r = recording();
+    const size_t first = r ? r->steps.size() : 0;
+    const auto out = compute(result, a, b, bias, shape, settings, channels_last, kTiles);
+    const auto again = [&] {
+      const NDArray wide = in_float();
+      copy_into(*out, &wide);
+    };
+    if (out && r) r->otherwise(first, again);
+    if (out) return *out;
+    refuse_recording("multiplies by tiles, which have refused values");
+  }
   return astype(in_float(), a.dtype());
 }
 

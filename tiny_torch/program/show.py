@@ -1,0 +1,54 @@
+"""A program as text: a line per launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tiny_torch.utils.sizes import size_text
+
+FIRST, INNER, LAST, ALTERNATIVE = "┌", "│", "└", "or"
+
+
+def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
+    """The launches of a `_core.Program`, each with its module or phase, and its line."""
+    rows = [("", "kernel", "memory", "in", "line")]
+    marks = dict.fromkeys(range(len(places)), "")
+    for first, last in program.chains:
+        marks |= dict.fromkeys(range(first, last + 1), INNER) | {first: FIRST, last: LAST}
+    seen: set[int] = set()
+    launches = program.launches
+    for i, ((kernel, uses, alternative), (part, line)) in enumerate(
+        zip(launches, places, strict=True)
+    ):
+        memory = " ".join([name_of(program, k, seen) for k in uses])
+        mark = ALTERNATIVE if alternative else marks[i]
+        rows.append((f"{i} {mark}", name_of_kernel(*kernel), memory, part, Path(line).name))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    head = (
+        f"{what}: {len(launches)} launches in {program.steps} steps; "
+        f"{size_text(program.born_bytes)} made within, of which "
+        f"{size_text(program.temporary_bytes)} in the block and "
+        f"{size_text(program.kept_bytes)} kept for backward"
+    )
+    lines = [
+        "  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip()
+        for row in rows
+    ]
+    return "\n".join([head, *lines])
+
+
+def name_of_kernel(family: str | None, name: str | None, dtype: Any) -> str:
+    if family is None:
+        return "a kernel"
+    kernel = name if name and name != family else family
+    return kernel if dtype is None else f"{kernel} {str(dtype).removeprefix('torch.')}"
+
+
+def name_of(program: Any, number: int, seen: set[int]) -> str:
+    """%4, and where it is first named also what memory it has."""
+    if number in seen:
+        return f"%{number}"
+    seen.add(number)
+    size, _, _, kind = program.buffers[number]
+    return f"%{number}({kind}, {size_text(size)})"
