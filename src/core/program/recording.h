@@ -144,8 +144,7 @@ inline void refuse_recording(const char* why) {
   if (Recording* const r = recording()) r->refuse(why);
 }
 
-// ---- an argument, as a step keeps it, and as a kernel takes it
-// ------------------------------------
+// ---- an argument, as a step keeps it, and as a kernel takes it ----------------------------------
 
 template <class T>
 struct Kept {
