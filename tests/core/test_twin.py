@@ -19,7 +19,7 @@ from cases.op_cases import SHAPES
 from helpers import CONTIGUOUS, by_name, gradients, operands, outcome, same_bits
 
 import tiny_torch as torch
-from tiny_torch import nn
+from tiny_torch import nn, reference
 from tiny_torch.nn import functional as F
 
 pytestmark = pytest.mark.usefixtures("twin")
@@ -234,4 +234,6 @@ def test_a_device_that_cannot_be_registered(compiled, twin):
     for name in ("cpu", "cuda", "twin", "meta", "Two words"):
         with pytest.raises(RuntimeError, match="cannot be called"):
             devices.register(name, twin)
+    with pytest.raises(RuntimeError, match="are on another device"):
+        devices.register("another", reference)
     assert "another" not in devices.TYPES
