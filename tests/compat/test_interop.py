@@ -178,3 +178,12 @@ def test_many_small_arrays_are_read_at_once():
         spent = time.perf_counter() - start
     assert spent < 1
     assert (together.numpy() == np.stack(rows)).all()
+
+
+def test_frombuffer_keeps_the_filters_of_warnings():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(2):  # a place warns once, unless the filters have been changed meanwhile
+            warnings.warn("the script's", stacklevel=1)
+            tiny_torch.frombuffer(b"ab", dtype=tiny_torch.uint8)
+    assert [str(warning.message)[:16] for warning in caught] == ["the script's", "The given buffer"]

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from cases.all_cases import CASES
 from cases.op_cases import SHAPES
-from helpers import CONTIGUOUS, array_of, by_name, gradients, operands, outcome
+from helpers import CONTIGUOUS, by_name, gradients, operands, outcome, same_bits
 
 import tiny_torch as torch
-from tiny_torch import nn
+from tiny_torch import nn, reference
 from tiny_torch.nn import functional as F
 
 pytestmark = pytest.mark.usefixtures("twin")
@@ -33,10 +33,6 @@ def run(case, dtype, device):
     if case.gradient and dtype == "float64":
         return outcome(lambda: gradients(torch, case, inputs, device))
     return outcome(lambda: case(torch, *operands(torch, *inputs, device)))
-
-
-def same_bits(a, b):
-    return array_of(a).tobytes() == array_of(b).tobytes()
 
 
 @TABLE
@@ -238,4 +234,6 @@ def test_a_device_that_cannot_be_registered(compiled, twin):
     for name in ("cpu", "cuda", "twin", "meta", "Two words"):
         with pytest.raises(RuntimeError, match="cannot be called"):
             devices.register(name, twin)
+    with pytest.raises(RuntimeError, match="are on another device"):
+        devices.register("another", reference)
     assert "another" not in devices.TYPES

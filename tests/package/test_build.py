@@ -1,5 +1,6 @@
-"""What CMake finds out: which GPUs the device `cuda` is built for."""
+"""Builds: which GPUs the device `cuda` is built for, and what an edit of ops.def compiles."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,3 +39,16 @@ def test_cuda_is_built_for_the_gpus_that_are_there(
     found, _, said = (tmp_path / "found").read_text().partition("|")
     assert found == architectures
     assert found or said == reason
+
+
+@pytest.mark.parametrize(
+    "header", ["core/devices/launch.h", "bindings/bind.h", "cuda/infra/tables.h"]
+)
+def test_few_files_are_compiled_for_a_new_op(header):
+    source, reached, waiting = GPUS.parents[1], set(), {header}
+    while waiting:
+        reached |= waiting
+        text = "".join((source / name).read_text() for name in waiting)
+        names = set(re.findall(r'^#include "(.+)"', text, re.MULTILINE)) - reached
+        waiting = {name for name in names if (source / name).exists()}
+    assert "core/ops.def" not in reached

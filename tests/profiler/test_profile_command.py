@@ -127,7 +127,7 @@ def test_no_folder_for_the_page(profiled, tmp_path):
 
 
 def test_only_so_many_calls_are_kept():
-    watch = command.Watch(most=5)
+    watch = command.ScriptRecord(most=5)
     watch.begin()
     x = torch.ones(2)
     for _ in range(20):
@@ -139,7 +139,7 @@ def test_only_so_many_calls_are_kept():
 
 
 def test_nothing_to_show():
-    watch = command.Watch()
+    watch = command.ScriptRecord()
     watch.begin()
     assert "0 calls" in report.profile_page(watch.totals(LIMITS), watch.changes, "nothing")
 
@@ -175,7 +175,7 @@ def test_a_record_keeps_no_memory_alive():
 
     layer = torch.nn.Linear(64, 64)
     layer.register_full_backward_hook(lambda *_: None)
-    watch, in_use = command.Watch(), []
+    watch, in_use = command.ScriptRecord(), []
     watch.begin()
     try:
         for _ in range(4):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from tiny_torch.profiler import hints
-from tiny_torch.profiler.command import Watch
+from tiny_torch.profiler.command import ScriptRecord
 from tiny_torch.profiler.limits import Limits
 from tiny_torch.profiler.peak import peak_of
 
@@ -27,7 +27,7 @@ def processor(monkeypatch):
 
 
 def profiled(work, limits=LIMITS):
-    watch = Watch()
+    watch = ScriptRecord()
     watch.begin()
     try:
         work()

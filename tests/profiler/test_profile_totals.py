@@ -6,7 +6,7 @@ import json
 
 import pytest
 from tiny_torch.profiler import limits as limits_module
-from tiny_torch.profiler.command import Watch
+from tiny_torch.profiler.command import ScriptRecord
 from tiny_torch.profiler.limits import Limits, cache_file, limits
 from tiny_torch.profiler.peak import ACTIVATIONS, peak_of
 from tiny_torch.profiler.totals import BACKWARDS, ENGINE, FORWARD, OPTIMIZERS, PYTHON
@@ -19,7 +19,7 @@ LIMITS = Limits(1e9, 1e9)
 
 
 def watched(work):
-    watch = Watch()
+    watch = ScriptRecord()
     watch.begin()
     try:
         kept = work()

@@ -236,10 +236,7 @@ def _cuda_is_emulated() -> bool:
 
 
 def cuda_library() -> Path | None:
-    """The library that makes the device ``cuda``; None in a build that has none.
-
-    TINY_TORCH_CUDA=off in the environment stands for such a build, too.
-    """
+    """The library of ``cuda``; None in a build without it, and where TINY_TORCH_CUDA is off."""
     library = LIBRARIES / ("cuda_emulated.so" if _cuda_is_emulated() else "cuda.so")
     off = os.environ.get("TINY_TORCH_CUDA") == "off"
     return library if not off and library.exists() else None
@@ -334,13 +331,15 @@ def register(name: str, arrays: Any) -> None:
     """Adds a device, whose arrays come from `arrays`: a module, or whatever has its functions, as
     ``tiny_torch.reference``; or the path of a shared library that ends with ``TT_DEVICE``
     (core/devices/device.h), whose device has that name. Raises RuntimeError where the name is taken
-    or not a word, or the library has no such device.
+    or not a word, the library has no such device, or arrays have another `device`.
     """
     if re.fullmatch("[a-z_]+", name) is None or name in TYPES or name in OF_PYTORCH:
         raise RuntimeError(f"a device cannot be called '{name}': it is taken or not a word")
     if isinstance(arrays, str | os.PathLike):
         _core.load_device(name, os.fspath(arrays))
         arrays = CoreArrays(name)
+    if arrays.empty((0,), _core.float32).device != name:
+        raise RuntimeError(f"the arrays of '{name}' say that they are on another device")
     TYPES.append(name)
     modules[name] = arrays
     DEVICES[name] = device(name)

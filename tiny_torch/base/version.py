@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 OWN = "0.1.0"
@@ -65,21 +65,13 @@ class TorchVersion(str):
             return getattr(str, method)(self, other)
         return getattr(tuple, method)(ours, theirs)
 
-    def __eq__(self, other: Any) -> Any:
-        return self._compare(other, "__eq__")
 
-    def __lt__(self, other: Any) -> Any:
-        return self._compare(other, "__lt__")
+def comparing(name: str) -> Callable[[TorchVersion, Any], Any]:
+    return lambda self, other: self._compare(other, name)
 
-    def __le__(self, other: Any) -> Any:
-        return self._compare(other, "__le__")
 
-    def __gt__(self, other: Any) -> Any:
-        return self._compare(other, "__gt__")
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compare(other, "__ge__")
-
+for _name in ("__eq__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(TorchVersion, _name, comparing(_name))
 
 __version__ = TorchVersion(f"2.13.0+tiny.{OWN}")
 

@@ -8,7 +8,6 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.base.devices import to_device
-from tiny_torch.tensor import wrap
 
 _KINDS = """
 Bool=bool Byte=uint8 Char=int8 Short=int16 Int=int32 Long=int64 Half=float16 BFloat16=bfloat16
@@ -36,16 +35,6 @@ def storage_bytes(array: Any) -> memoryview:
         whole = array.reinterpret(_core.uint8, (count,), (1,), 0)
         return memoryview(to_device(whole, "cpu").numpy())
     return _core.storage_bytes(array) if count else memoryview(b"")
-
-
-def array_from_bytes(data: bytes | memoryview, dtype: torch.dtype) -> Any:
-    """A 1-d array over a new storage with a copy of `data`."""
-    return _core.from_bytes(data, dtype)
-
-
-def tensor_from_array(array: Any) -> torch.Tensor:
-    """A leaf Tensor that holds `array`."""
-    return wrap(array)
 
 
 def user_attributes(tensor: torch.Tensor) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from pickle import UnpicklingError
 from typing import IO, Any, NoReturn
 
 import tiny_torch as torch
-from tiny_torch.exchange import core
 from tiny_torch.exchange.rebuild import Rebuilder, array_from_file
 from tiny_torch.exchange.unpickler import Unpickler
+from tiny_torch.tensor import wrap
 
 MAGIC_NUMBER = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"  # as a pickled integer
 VERSION = 1001
@@ -89,8 +89,8 @@ class _LegacyRebuilder(Rebuilder):
             if numel != storage.size():
                 raise UnpicklingError(f"storage {key} does not have the size of its tensors")
             data = array_from_file(_exactly(file, storage.nbytes()), storage.dtype)
-            target = core.tensor_from_array(storage._array)
-            target.copy_(core.tensor_from_array(data))
+            target = wrap(storage._array)
+            target.copy_(wrap(data))
 
 
 def _text(part: Any) -> Any:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.exchange import core
+from tiny_torch.tensor import wrap
 
 
 class _Storage:
@@ -24,7 +26,7 @@ class _Storage:
 
 
 def _storage(data: bytes, dtype: torch.dtype) -> _Storage:
-    return _Storage(core.array_from_bytes(data, dtype))
+    return _Storage(_core.from_bytes(data, dtype))
 
 
 def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[object, ...]:
@@ -45,7 +47,7 @@ def _rebuild(
     requires_grad: bool,
     attributes: dict[str, Any],
 ) -> torch.Tensor:
-    tensor = core.tensor_from_array(storage.array.as_strided(*region))
+    tensor = wrap(storage.array.as_strided(*region))
     if device != "cpu":
         tensor = tensor.to(device)
     tensor.__dict__.update(attributes)

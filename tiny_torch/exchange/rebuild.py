@@ -14,11 +14,13 @@ from pickle import UnpicklingError
 from typing import Any, NoReturn
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.base import devices
 from tiny_torch.exchange import core
 from tiny_torch.exchange.archive import ArchiveReader
 from tiny_torch.exchange.unpickler import Allowed, frozen_set, hashable, set_attributes
 from tiny_torch.functions.storage import TypedStorage
+from tiny_torch.tensor import wrap
 
 _MAX_INT64 = 2**63 - 1
 _SWAP_CODES = {2: "H", 4: "I", 8: "Q"}  # of the array module
@@ -59,7 +61,7 @@ def array_from_file(data: bytes, dtype: torch.dtype) -> Any:
     """A 1-d array of the bytes of a storage. Raises UnpicklingError for a bool of 2."""
     if dtype is torch.bool and data.strip(b"\0\1"):  # undefined behaviour in C++
         raise UnpicklingError("a storage has bools that are neither 0 nor 1")
-    return core.array_from_bytes(data, dtype)
+    return _core.from_bytes(data, dtype)
 
 
 class Rebuilder:
@@ -186,7 +188,7 @@ def _rebuild_tensor_v2(
         raise NotImplementedError("[load] tiny_torch has no conjugate or negative views")
     offset = _check_region(storage.size(), offset, shape, strides)
     region = storage._array.as_strided(tuple(shape), strides, offset)
-    tensor = core.tensor_from_array(region)
+    tensor = wrap(region)
     return tensor.requires_grad_() if requires_grad else tensor
 
 

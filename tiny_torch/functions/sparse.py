@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from tiny_torch.base.layouts import sparse_room
+from tiny_torch.base import layouts
 from tiny_torch.functions.public import METHODS, method
 from tiny_torch.tensor import Tensor
 
@@ -31,8 +31,14 @@ def to_sparse(
            values=tensor([2., 3.]),
            size=(2, 2), nnz=2, layout=torch.sparse_coo)
     """
-    room = sparse_room()
-    return room.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+    for name, value in (("blocksize", blocksize), ("dense_dim", dense_dim)):
+        if value is not None:
+            raise NotImplementedError(f"to_sparse: {name}")
+    if isinstance(sparse_dim, layouts.layout):
+        sparse_dim, layout = None, sparse_dim
+    if layout not in (None, layouts.sparse_coo):
+        raise NotImplementedError(f"to_sparse: layout={layout}, beside torch.sparse_coo")
+    return layouts.sparse_room().from_dense(self, self.ndim if sparse_dim is None else sparse_dim)
 
 
 @method
@@ -50,7 +56,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.sparse_mask.html
     """
-    return sparse_room().sparse_mask(self, mask)
+    return layouts.sparse_room().sparse_mask(self, mask)
 
 
 @method

@@ -22,7 +22,7 @@ SECONDS = 0.2  # of calls that are measured
 ROUNDS = 5
 
 
-class Row(NamedTuple):
+class Rates(NamedTuple):
     """A case, and how much of its unit each kernel does per second."""
 
     case: str
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     rates: dict[str, float]
 
 
-def ladder(task: Task, file: Path) -> list[Row]:
+def ladder(task: Task, file: Path) -> list[Rates]:
     """The plain kernel, the student's in `file`, and ours, on one thread.
 
     Raises ValueError for a task without speed.py, kernel.Refused for what does not compile.
@@ -55,7 +55,7 @@ def ladder(task: Task, file: Path) -> list[Row]:
     finally:
         _core.set_num_threads(threads)
     return [
-        Row(case, unit, {name: found[k] for name, found in rates.items()})
+        Rates(case, unit, {name: found[k] for name, found in rates.items()})
         for k, (case, _, _, unit) in enumerate(cases)
     ]
 
@@ -80,7 +80,7 @@ def rate(call: Callable[[], object], work: float) -> float:
     return work / best / 1e9
 
 
-def table_text(rows: list[Row]) -> str:
+def table_text(rows: list[Rates]) -> str:
     names = list(rows[0].rates)
     lines = [f"{'one thread':28} {''.join(name.rjust(14) for name in names)}"]
     for row in rows:

@@ -17,7 +17,7 @@ from tiny_torch.base.dtypes import type_name
 from tiny_torch.functions import printing
 from tiny_torch.functions.elementwise.cast import CONVERSIONS
 from tiny_torch.sparse import building, functions, products
-from tiny_torch.sparse.building import sparse_mask, to_sparse
+from tiny_torch.sparse.building import from_dense, sparse_mask
 from tiny_torch.sparse.embedding import SparseEmbedding, SparseEmbeddingBag
 from tiny_torch.sparse.tensor import SparseTensor, indices_of, values_of
 from tiny_torch.tensor import Tensor, wrap
@@ -194,4 +194,4 @@ def torch_function(
 
 SparseTensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-defined]
 
-__all__ = ["SparseEmbedding", "SparseEmbeddingBag", "building", "sparse_mask", "to_sparse"]
+__all__ = ["SparseEmbedding", "SparseEmbeddingBag", "building", "from_dense", "sparse_mask"]

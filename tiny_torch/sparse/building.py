@@ -110,39 +110,23 @@ def shape_of(indices: Tensor, values: Tensor, size: Any) -> tuple:
     return shape
 
 
-def to_sparse(
-    self: Tensor,
-    sparse_dim: int | None = None,
-    *,
-    layout: Any = None,
-    blocksize: Any = None,
-    dense_dim: int | None = None,
-) -> Tensor:
-    """A dense tensor's elements that are not 0; of the first `sparse_dim` dims, rows that are not.
+def from_dense(x: Tensor, dims: int) -> Tensor:
+    """A dense tensor's elements that are not 0; of its first `dims` dims, rows that are not.
 
-    Raises NotImplementedError for another layout than `sparse_coo`, RuntimeError for a number of
-    dims that it does not have. Source: PyTorch, Tensor.to_sparse.
+    Raises RuntimeError for a number of dims that it does not have.
     """
-    for name, value in (("blocksize", blocksize), ("dense_dim", dense_dim)):
-        if value is not None:
-            raise NotImplementedError(f"to_sparse: {name}")
-    if isinstance(sparse_dim, layouts.layout):
-        sparse_dim, layout = None, sparse_dim
-    if layout not in (None, layouts.sparse_coo):
-        raise NotImplementedError(f"to_sparse: layout={layout}, beside torch.sparse_coo")
-    dims = self.ndim if sparse_dim is None else sparse_dim
-    if not 0 <= dims <= self.ndim:
+    if not 0 <= dims <= x.ndim:
         raise RuntimeError(
-            f"dense_to_sparse: sparse_dim argument must be in [0,{self.ndim}] range, but "
+            f"dense_to_sparse: sparse_dim argument must be in [0,{x.ndim}] range, but "
             f"{dims} is given"
         )
     if dims == 0:
         raise NotImplementedError("sparse tensors of no sparse dims")
-    kept = self.detach() != 0
-    if dims < self.ndim:
+    kept = x.detach() != 0
+    if dims < x.ndim:
         kept = kept.flatten(dims).any(-1)
     indices = kept.nonzero().t().contiguous()
-    return from_values(self[places_of(indices)], indices, self.shape, True)
+    return from_values(x[places_of(indices)], indices, x.shape, True)
 
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:

@@ -45,7 +45,8 @@ NDArray roll(const NDArray& x, const Dims& shifts, const Dims& dims) {
 }
 
 NDArray triangle(const NDArray& x, int64_t diagonal, bool lower, const NDArray* out) {
-  if (x.ndim() < 2) throw RuntimeError("tril: input tensor must have at least 2 dimensions");
+  if (x.ndim() < 2)
+    throw RuntimeError(lower ? "tril" : "triu", ": input tensor must have at least 2 dimensions");
   const bool in_place = out && out->data() == x.data() && x.is_contiguous();
   const NDArray from = contiguous(x);
   NDArray result = result_in(out, x.shape(), x.dtype(), x.device(), {in_place ? nullptr : &x});

@@ -195,7 +195,7 @@ void random_range(const NDArray& out, Generator* generator, int64_t from,
     uint64_t range = 0;
     if (to) {
       if (from >= *to)
-        throw RuntimeError("[random_] expects 'from' to be less than 'to', but got from=", from,
+        throw RuntimeError("random_ expects 'from' to be less than 'to', but got from=", from,
                            " >= to=", *to);
       int64_t end = *to;
       if constexpr (floating) {

@@ -24,7 +24,7 @@
 #include "core/tables/optim.h"
 #include "core/tables/pool.h"
 #include "core/tables/recurrent.h"
-#include "core/tables/reduce.h"
+#include "core/tables/reduce_args.h"
 #include "core/tables/resample.h"
 #include "core/tables/scan.h"
 #include "core/tables/search.h"

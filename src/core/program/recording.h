@@ -159,7 +159,8 @@ inline void refuse_recording(const char* why) {
   if (Recording* const r = recording()) r->refuse(why);
 }
 
-// ---- an argument, as a step keeps it, and as a kernel takes it ----------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
+// As a step keeps one, and as a kernel takes it.
 
 template <class T>
 struct Kept {

@@ -8,17 +8,33 @@
 namespace tt::cpu {
 namespace {
 
-// What is read once for all lines.
+constexpr int kStats = 3;
+
+// What is read once for all lines, and what is known of each.
 template <class T>
 struct CrossEntropyCall {
   const CrossEntropyArgs& args;
   const Lines& lines = args.lines;
+  const T* weight = numbers<T>(args.weight);
+  // What smoothing leaves to a target, and gives to each class: divided first, a sum may overflow.
+  T kept = static_cast<T>(1 - args.smoothing);
+  T share = static_cast<T>(args.smoothing / lines.size);
   T weight_sum = 0, scale = 1;  // scale: of grad
 
   CrossEntropyCall(const CrossEntropyArgs& a) : args(a) {
     if (a.loss && a.classes && a.smoothing != 0)
-      weight_sum = static_cast<T>(sum_of(numbers<T>(a.weight), lines.size));
+      weight_sum = static_cast<T>(sum_of(weight, lines.size));
     if (a.divisor) scale = static_cast<T>(1 / static_cast<double>(*numbers<T>(a.divisor)));
+  }
+
+  T* stats(int64_t line) const { return numbers<T>(args.stats) + line * kStats; }
+  void write(int64_t line, T loss, T peak, T log_sum, T mass) const {
+    T* const out = stats(line);
+    out[0] = peak, out[1] = log_sum, out[2] = mass;
+    numbers<T>(args.loss)[line] = loss;
+  }
+  T grad(int64_t line) const {
+    return numbers<T>(args.grad)[args.grad_per_line ? line : 0] * scale;
   }
 };
 
@@ -29,27 +45,13 @@ struct Target {
   int64_t place;
   T weight;  // of the class, without the share that smoothing gives away
 
-  Target(const CrossEntropyArgs& a, int64_t line)
-      : counts(a.classes[line] != a.ignore_index), place(counts ? a.classes[line] : 0) {
-    weight = counts ? static_cast<T>(1 - a.smoothing) : 0;
-    if (a.weight && counts) weight *= numbers<T>(a.weight)[place];
+  Target(const CrossEntropyCall<T>& call, int64_t line)
+      : counts(call.args.classes[line] != call.args.ignore_index),
+        place(counts ? call.args.classes[line] : 0),
+        weight(counts ? call.kept : 0) {
+    if (call.weight && counts) weight *= call.weight[place];
   }
 };
-
-constexpr int kStats = 3;
-
-template <class T>
-void write_line(const CrossEntropyArgs& a, int64_t line, T loss, T peak, T log_sum, T mass) {
-  T* const stats = numbers<T>(a.stats) + line * kStats;
-  stats[0] = peak, stats[1] = log_sum, stats[2] = mass;
-  numbers<T>(a.loss)[line] = loss;
-}
-
-template <class T>
-T grad_of(const CrossEntropyCall<T>& call, int64_t line) {
-  const CrossEntropyArgs& a = call.args;
-  return numbers<T>(a.grad)[a.grad_per_line ? line : 0] * call.scale;
-}
 
 // Targets are classes. kSmooth: a share of each target is spread over all classes.
 template <class T, bool kSmooth>
@@ -57,31 +59,28 @@ struct ClassLoss {
   using Args = CrossEntropyCall<T>;
   template <class View>
   static void apply(const View& view, const Args& call, int64_t position) {
-    const CrossEntropyArgs& a = call.args;
     auto peak = largest<T>(view);
-    const T share = static_cast<T>(a.smoothing / view.size);  // first: a sum may overflow
     typename View::Stat sums[1 + kSmooth];
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[1 + kSmooth]) {
       at.prefetch_next(0);
       terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
       if constexpr (kSmooth)
-        terms[1] = at.load_class(numbers<T>(a.weight)) * share * (at.load(0) - peak[at]);
+        terms[1] = at.load_class(call.weight) * call.share * (at.load(0) - peak[at]);
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
     for (int64_t k = 0; k < view.lines(); ++k) {
-      const int64_t line = position + k;
-      const Target<T> target(a, line);
+      const Target<T> target(call, position + k);
       T loss = 0, mass = 0;
       if (target.counts) {
         const T x = static_cast<T>(*view.at_line(0, target.place, k)) - peak.line(k);
         loss = target.weight * (log_sum.line(k) - x);
         mass = target.weight;
         if constexpr (kSmooth) {
-          loss += share * call.weight_sum * log_sum.line(k) - sums[1].line(k);
-          mass += share * call.weight_sum;
+          loss += call.share * call.weight_sum * log_sum.line(k) - sums[1].line(k);
+          mass += call.share * call.weight_sum;
         }
       }
-      write_line<T>(a, line, loss, peak.line(k), log_sum.line(k), mass);
+      call.write(position + k, loss, peak.line(k), log_sum.line(k), mass);
     }
   }
 };
@@ -92,25 +91,24 @@ struct ClassLossBackward {
   using Args = CrossEntropyCall<T>;
   template <class View>
   static void apply(const View& view, const Args& call, int64_t position) {
-    const CrossEntropyArgs& a = call.args;
     typename View::Stat peak, log_sum, factor, share, counts, taken;
     for (int64_t k = 0; k < view.lines(); ++k) {
-      const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
-      const Target<T> target(a, position + k);
-      const T grad = grad_of<T>(call, position + k);
+      const T* stats = call.stats(position + k);
+      const Target<T> target(call, position + k);
+      const T grad = call.grad(position + k);
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
       counts.line(k) = target.counts;
       factor.line(k) = target.counts ? grad * stats[2] : 0;
-      share.line(k) = target.counts ? grad * static_cast<T>(a.smoothing / view.size) : 0;
+      share.line(k) = target.counts ? grad * call.share : 0;
       taken.line(k) = target.counts ? grad * target.weight : 0;
     }
     view.each([&](const auto& at) {
       Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
-      if constexpr (kSmooth) dx -= at.load_class(numbers<T>(a.weight)) * share[at];
+      if constexpr (kSmooth) dx -= at.load_class(call.weight) * share[at];
       at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
     });
     for (int64_t k = 0; k < view.lines(); ++k)
-      *view.at_line(1, Target<T>(a, position + k).place, k) -= taken.line(k);
+      *view.at_line(1, Target<T>(call, position + k).place, k) -= taken.line(k);
   }
 };
 
@@ -120,20 +118,17 @@ struct ProbabilityLoss {
   using Args = CrossEntropyCall<T>;
   template <class View>
   static void apply(const View& view, const Args& call, int64_t position) {
-    const CrossEntropyArgs& a = call.args;
     auto peak = largest<T>(view);
-    const T kept = static_cast<T>(1 - a.smoothing);
-    const T share = static_cast<T>(a.smoothing / view.size);
     typename View::Stat sums[3];
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[3]) {
       terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
-      terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
+      terms[1] = at.load_class(call.weight) * (at.load(1) * call.kept + call.share);
       terms[2] = terms[1] * (at.load(0) - peak[at]);
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
     for (int64_t k = 0; k < view.lines(); ++k) {
-      const T loss = log_sum.line(k) * sums[1].line(k) - sums[2].line(k);
-      write_line<T>(a, position + k, loss, peak.line(k), log_sum.line(k), sums[1].line(k));
+      const T mass = sums[1].line(k), loss = log_sum.line(k) * mass - sums[2].line(k);
+      call.write(position + k, loss, peak.line(k), log_sum.line(k), mass);
     }
   }
 };
@@ -143,18 +138,15 @@ struct ProbabilityLossBackward {
   using Args = CrossEntropyCall<T>;
   template <class View>
   static void apply(const View& view, const Args& call, int64_t position) {
-    const CrossEntropyArgs& a = call.args;
-    const T kept = static_cast<T>(1 - a.smoothing);
-    const T share = static_cast<T>(a.smoothing / view.size);
     typename View::Stat peak, log_sum, factor, grad;
     for (int64_t k = 0; k < view.lines(); ++k) {
-      const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
+      const T* stats = call.stats(position + k);
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
-      grad.line(k) = grad_of<T>(call, position + k);
+      grad.line(k) = call.grad(position + k);
       factor.line(k) = grad.line(k) * stats[2];
     }
     view.each([&](const auto& at) {
-      const Vec<T> mass = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
+      const Vec<T> mass = at.load_class(call.weight) * (at.load(1) * call.kept + call.share);
       at.store(2, exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at] - mass * grad[at]);
     });
   }

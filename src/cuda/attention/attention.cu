@@ -10,6 +10,7 @@
 //
 // A block makes kBlockColumns columns of its result; where there are more, other blocks compute the
 // same scores for the others.
+#include "core/tables/attention.h"
 #include "cuda/attention/attention.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/images.h"

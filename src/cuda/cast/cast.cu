@@ -5,6 +5,7 @@
 // by side read neighbours, and write neighbours.
 #include <cstdlib>
 
+#include "core/tables/cast.h"
 #include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/tables.h"

@@ -3,6 +3,7 @@
 // A block takes one of the batch, its threads the places s, one time after the other; the gradient
 // is a thread's for each time and class.
 #include "core/formulas/ctc.h"
+#include "core/tables/ctc.h"
 #include "cuda/infra/faults.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"

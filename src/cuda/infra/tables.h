@@ -1,6 +1,10 @@
-// CUDA's kernels, by family.
+// CUDA's kernels, by family: names only. A file that fills a table in includes that table.
 #pragma once
-#include "core/devices/tables.h"
+#include "core/devices/backend.h"
+
+namespace tt {
+struct ForeachTable;
+}
 
 namespace tt::cuda {
 

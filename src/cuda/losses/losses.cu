@@ -1,6 +1,7 @@
 // Sums of elementwise losses, and margins between classes.
 #include "core/iter.h"
 #include "core/tables/losses.h"
+#include "core/tables/reduce.h"
 #include "cuda/infra/block.h"
 #include "cuda/infra/faults.h"
 #include "cuda/infra/operands.h"

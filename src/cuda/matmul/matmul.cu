@@ -11,6 +11,7 @@
 // (infra/tiles.h). Where C is small and k long, as in the product of two vectors, a GPU would be
 // idle but for a few blocks, and so a block makes a single element (`summed`). Which of them a
 // product takes: Plan (product.h).
+#include "core/tables/matmul.h"
 #include "cuda/infra/tables.h"
 #include "cuda/infra/tiles.h"
 #include "cuda/matmul/product.h"

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import (
@@ -15,6 +14,7 @@ from tiny_torch.distributions.utils import (
     clamp_probs,
     lazy_property,
     logits_to_probs,
+    same_as,
 )
 from tiny_torch.nn.functional import binary_cross_entropy_with_logits
 from tiny_torch.tensor import Tensor
@@ -64,9 +64,7 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
     def probs(self) -> Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = same_as("_param.shape")
 
     def _outside_unstable_region(self) -> Tensor:
         low, high = self._lims

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import BinaryParameters, broadcast_all, same_as
@@ -31,9 +30,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
         self._param = self._take(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = same_as("_param.shape")
 
     mean = same_as("probs")
 

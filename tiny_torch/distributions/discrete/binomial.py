@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import CountedTrials
+from tiny_torch.distributions.utils import CountedTrials, same_as
 from tiny_torch.tensor import Tensor
 
 
@@ -44,9 +43,7 @@ class Binomial(CountedTrials, Distribution):
     def support(self):
         return constraints.integer_interval(0, self.total_count)
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = same_as("_param.shape")
 
     @property
     def mean(self) -> Tensor:

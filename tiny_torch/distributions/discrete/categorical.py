@@ -68,9 +68,7 @@ class Categorical(Distribution):
     def probs(self) -> Tensor:
         return logits_to_probs(self.logits)
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = same_as("_param.shape")
 
     @property
     def mean(self) -> Tensor:

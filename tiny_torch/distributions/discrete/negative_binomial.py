@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.continuous.gamma import Gamma
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import CountedTrials, lazy_property
+from tiny_torch.distributions.utils import CountedTrials, lazy_property, same_as
 from tiny_torch.nn.functional import logsigmoid
 from tiny_torch.tensor import Tensor
 
@@ -44,9 +43,7 @@ class NegativeBinomial(CountedTrials, Distribution):
         self._param = self._take_counted(total_count, probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = same_as("_param.shape")
 
     @property
     def mean(self) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.base.size import Size
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
@@ -41,9 +40,7 @@ class LogitRelaxedBernoulli(BinaryParameters, Distribution):
         new.temperature = self.temperature
         return new
 
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
+    param_shape = same_as("_param.shape")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -356,6 +356,15 @@ def is_buffer(obj: Any) -> bool:
     return True
 
 
+class Writable:
+    """An array's memory, which NumPy takes to be writable: `frombuffer` warns where it is not."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.owner = array
+        address = array.__array_interface__["data"][0]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+
+
 @function
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
@@ -407,9 +416,7 @@ def frombuffer(
             stacklevel=2,
         )
     data = np.frombuffer(view, np.uint8, count * size, offset)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is read-only was said
-        array = _core.from_numpy(data)
+    array = _core.from_numpy(np.asarray(Writable(data)))
     return finish(array.reinterpret(dtype, (count,), (1,), 0), requires_grad)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.base.arguments import as_int, as_number, check_bool, is_int
+from tiny_torch.base.arguments import as_int, as_number, check_bool
 from tiny_torch.base.devices import array_module, to_device
 from tiny_torch.base.docstrings import give_name
 from tiny_torch.base.dtypes import INDICES, check_implemented, check_range, not_implemented
@@ -213,12 +213,7 @@ def logspace(
 
 def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple:
     """The ends, as elements of the dtype, and how many."""
-    if not is_int(steps):
-        raise TypeError(
-            f"{function}() received an invalid combination of arguments: argument 'steps' must be "
-            f"int, not {type(steps).__name__}"
-        )
-    count = steps.__index__()
+    count = as_int(function, "steps", 3, steps)
     if count < 0:
         raise RuntimeError("number of steps must be non-negative")
     refuse_bool(f"{function}_cpu", dtype)

@@ -241,7 +241,7 @@ def randint(
         low, high, size = given.get("low", 0), given["high"], given["size"]
     if not isinstance(size, (tuple, list)):
         raise TypeError("randint(): argument 'size' must be tuple of ints")
-    low, high = require_order("randint", low, high)
+    low, high = ends("randint", low, high)
     size = (size,)
     dtype = dtype or (_core.int64 if out is None else None)
     result = new_random("randint", size, out, dtype, device, layout, pin_memory)
@@ -251,13 +251,8 @@ def randint(
     )
 
 
-def require_order(function: str, low: Any, high: Any) -> tuple[int, int]:
-    low, high = as_int(function, "low", None, low), as_int(function, "high", None, high)
-    if low >= high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
-    return low, high
+def ends(function: str, low: Any, high: Any) -> tuple[int, int]:
+    return as_int(function, "low", None, low), as_int(function, "high", None, high)
 
 
 @function
@@ -324,7 +319,7 @@ def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
     """
     named = {name: options.pop(name) for name in ("low", "high") if name in options}
     given = bind("randint_like", bounds, named, ("high",), ("low", "high"))
-    low, high = require_order("randint_like", given.get("low", 0), given["high"])
+    low, high = ends("randint_like", given.get("low", 0), given["high"])
     return random_like("randint_like", _core.random_range_, (low, high), input, **options)
 
 

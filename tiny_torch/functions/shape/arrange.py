@@ -205,12 +205,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return apply(Roll, input, tuple(totals.values()), tuple(totals))
 
 
-def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
-    if x.array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    as_int(name, "diagonal", 2, diagonal)
-
-
 @function_and_method
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of each matrix, up to a diagonal; zeros elsewhere.
@@ -222,7 +216,6 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1., 0.],
             [1., 1.]])
     """
-    check_triangle("tril", input, diagonal)
     if out is None:
         return apply(Tril, input, diagonal)
     return into_same(out, compute_for_out(out, Tril, (input,), diagonal), "tril")
@@ -239,7 +232,6 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[0., 1.],
             [0., 0.]])
     """
-    check_triangle("triu", input, diagonal)
     if out is None:
         return apply(Triu, input, diagonal)
     return into_same(out, compute_for_out(out, Triu, (input,), diagonal), "triu")
@@ -248,14 +240,12 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 @method
 def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
     """tril in place."""
-    check_triangle("tril_", self, diagonal)
     return apply_inplace(Tril, self, diagonal)
 
 
 @method
 def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
     """triu in place."""
-    check_triangle("triu_", self, diagonal)
     return apply_inplace(Triu, self, diagonal)
 
 
@@ -271,10 +261,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
             [0, 2]])
     """
     ndim = input.array.ndim + 1
-    dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-    if dim1 == dim2:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return apply(DiagEmbed, input, offset, dim1, dim2)
+    return apply(DiagEmbed, input, offset, wrap_dim(dim1, ndim), wrap_dim(dim2, ndim))
 
 
 @function_and_method

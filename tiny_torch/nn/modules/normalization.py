@@ -9,6 +9,7 @@ import tiny_torch as torch
 from tiny_torch.base.arguments import is_int
 from tiny_torch.nn import functional as F
 from tiny_torch.nn import init
+from tiny_torch.nn.modules._parts.layer import Layer
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.nn.parameter import Parameter
 from tiny_torch.tensor import Tensor
@@ -20,7 +21,7 @@ def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if is_int(normalized_shape) else tuple(normalized_shape)
 
 
-class AffineNorm(Module):
+class AffineNorm(Layer):
     """What norms share: a weight, which begins as ones, and a bias, as zeros; each may be None."""
 
     def _register(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
@@ -36,7 +37,7 @@ class AffineNorm(Module):
             init.zeros_(self.bias)
 
 
-class LayerNorm(AffineNorm):
+class LayerNorm(AffineNorm, of=F.layer_norm):
     """Layer norm over the last dims, whose shape is given: see `functional.layer_norm`.
 
     Source: PyTorch, torch.nn.LayerNorm.
@@ -62,10 +63,6 @@ class LayerNorm(AffineNorm):
         affine = elementwise_affine
         self._register(self.normalized_shape, affine, affine and bias, device, dtype)
         self.reset_parameters()
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Over the last dims."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         """The settings."""
@@ -119,7 +116,7 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(AffineNorm):
+class GroupNorm(AffineNorm, of=F.group_norm):
     """Group norm of (N, C, *): see `functional.group_norm`.
 
     Raises ValueError where the groups do not divide the channels.
@@ -153,10 +150,6 @@ class GroupNorm(AffineNorm):
         self._register(num_channels, affine, affine and bias, device, dtype)
         self.reset_parameters()
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Per sample and group."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
     def extra_repr(self) -> str:
         """The settings."""
         return (
@@ -165,7 +158,7 @@ class GroupNorm(AffineNorm):
         )
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(Layer, of=F.local_response_norm):
     """Normalisation across neighbouring channels: see `functional.local_response_norm`.
 
     Source: PyTorch, torch.nn.LocalResponseNorm.
@@ -174,17 +167,6 @@ class LocalResponseNorm(Module):
     >>> torch.nn.LocalResponseNorm(2)(torch.zeros(1, 4, 3)).shape
     torch.Size([1, 4, 3])
     """
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Across the channels of (N, C, *)."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         """The settings."""

@@ -53,7 +53,7 @@ def line_of_user() -> tuple:
 OURS = FOLDER + "tiny_torch"
 
 
-class Watch:
+class ScriptRecord:
     """The record of a script's main thread and of memory, up to some number of calls."""
 
     def __init__(self, most: int = MOST) -> None:
@@ -145,7 +145,7 @@ def main(arguments: list[str]) -> int:
     if not os.path.isdir(os.path.dirname(target)):
         print(f"profile: there is no folder for {target}", file=sys.stderr)
         return 2
-    watch, began = Watch(), True
+    watch, began = ScriptRecord(), True
     os.register_at_fork(after_in_child=watch.end)  # whose time is its own
     watch.begin()
     try:

@@ -88,12 +88,16 @@ def measure(functions: Sequence[Callable], input: Tensor) -> list[Cost]:
                     "checkpoint_sequential(memory=): functions take and answer one tensor, but "
                     f"number {k} answered a {type(output).__name__}"
                 )
-            sizes = {key: size_of(tensor) for key, tensor in saved.items()}
+            sizes = {key: memory_of(tensor) for key, tensor in saved.items()}
             keeps_input = sizes.pop(key_of(given), None) is not None
-            work = size_of(output) + size_of(given) + max(sizes.values(), default=size_of(output))
+            work = (
+                memory_of(output)
+                + memory_of(given)
+                + max(sizes.values(), default=memory_of(output))
+            )
             costs.append(
                 Cost(
-                    input=size_of(given) if k else 0,  # the caller has that of the first
+                    input=memory_of(given) if k else 0,  # the caller has that of the first
                     kept=sum(sizes.values()),
                     work=work,
                     keeps_input=keeps_input,
@@ -109,7 +113,7 @@ def key_of(tensor: Tensor) -> Any:
     return tensor.array.storage_id
 
 
-def size_of(tensor: Tensor) -> int:
+def memory_of(tensor: Tensor) -> int:
     return tensor.untyped_storage().nbytes()
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.exchange import core
+from tiny_torch.tensor import wrap
 
 HEADER = struct.Struct("QI")  # the length of what follows, the number of files
 MOST_FILES = 32  # of a message; the tensors after that are pickled
@@ -95,8 +96,8 @@ def _file_with(data: memoryview) -> int:
 def _rebuild(memory: Any, layout: Any, requires_grad: bool, attributes: dict[str, Any]) -> Any:
     dtype, shape, strides = layout
     if isinstance(memory, bytes):
-        memory = core.array_from_bytes(memory, torch.uint8)
-    tensor = core.tensor_from_array(memory.reinterpret(dtype, shape, strides, 0))
+        memory = _core.from_bytes(memory, torch.uint8)
+    tensor = wrap(memory.reinterpret(dtype, shape, strides, 0))
     tensor.__dict__.update(attributes)
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -127,7 +128,7 @@ def _array_on(file: int) -> Any:
     except RuntimeError:  # a process may only have so many mappings
         with open(file, "rb", closefd=False) as reader:
             reader.seek(0)
-            return core.array_from_bytes(reader.read(), torch.uint8)
+            return _core.from_bytes(reader.read(), torch.uint8)
 
 
 def close_all(files: Sequence[int]) -> None:
