@@ -16,6 +16,7 @@ FUNCTIONS = [
     "test_fsdp:trained",
     "test_pipelining:trained",
     "test_pipelining:orders",
+    "test_pipelining:spread",
     "test_tensor_parallel:trained",
     "test_tensor_parallel:mesh_facts",
     "test_joining:joined",

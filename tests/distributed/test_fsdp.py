@@ -1,6 +1,7 @@
 """fully_shard: n ranks with parts of the parameters train as one process with all of them."""
 
 import importlib
+import io
 
 import oracles
 import pytest
@@ -185,6 +186,17 @@ def test_frozen_shared_checkpointed_and_unused():
             assert first[name] is second[name] is None
         else:
             assert close([first[name] + second[name]], [grad.tolist()])
+
+
+def test_parts_can_be_saved():
+    def run(rank, n):
+        net, file = fully_shard(torch.nn.Linear(3, 4)), io.BytesIO()
+        torch.save(net.state_dict(), file)
+        file.seek(0)
+        loaded = torch.load(file)
+        return loaded["weight"].shape, loaded["weight"].equal(net.weight)
+
+    assert values(run, 2) == [((2, 3), True)] * 2
 
 
 def test_a_backward_that_raised_is_forgotten():

@@ -26,6 +26,7 @@ import tiny_torch as torch
 from tiny_torch.distributed import rings
 from tiny_torch.distributed.collectives import scatter_reduced
 from tiny_torch.distributed.pieces import Piece, cut, mark, piece_of, shard_sizes
+from tiny_torch.distributed.world import new_group, world
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
 
@@ -41,6 +42,15 @@ class Dealing:
     param_dtype: torch.dtype | None
     reduce_dtype: torch.dtype | None
     divisor: float
+
+    def joined(self, inner: Any) -> Any:
+        """The group of all who hold parts of what `inner` has parts of: tensor parallelism's ranks
+        at each rank of this one's group."""
+        found: list[Any] = [None] * self.group.size()
+        torch.distributed.all_gather_object(found, inner.ranks, self.group)
+        ranks = sorted(rank for part in found for rank in part)
+        known = (group for group in world.groups if group.ranks == ranks)
+        return next(known, None) or new_group(ranks, use_local_synchronization=True)
 
 
 class Shard:
@@ -66,7 +76,7 @@ class Shard:
         before = piece_of(parameter)  # a part already, of tensor parallelism
         shape = tuple(parameter.shape) if before is None else before.shape
         offset = (0,) * parameter.ndim if before is None else before.offset
-        group = dealing.group if before is None else torch.distributed.group.WORLD
+        group = dealing.group if before is None else dealing.joined(before.group)
         piece = Piece(shape, (offset[0] + start, *offset[1:]), group)
         self.part = Parameter(mine.clone(), parameter.requires_grad)
         mark(self.part, piece)
