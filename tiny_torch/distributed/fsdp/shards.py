@@ -83,12 +83,15 @@ class Shard:
         self.release()
 
     def take_memory(self) -> None:
-        """Gives the whole memory again."""
+        """Gives the whole memory again, where the part is now."""
+        if self.whole.device != self.part.device:
+            self.whole.data = torch.empty_like(self.whole, device=self.part.device)
         self.whole.untyped_storage().resize_(self.whole.numel() * self.whole.element_size())
 
     def release(self) -> None:
         """Takes the whole's memory back."""
-        self.whole.untyped_storage().resize_(0)
+        if not self.whole.is_meta:  # which has none
+            self.whole.untyped_storage().resize_(0)
 
     def parts_in(self, columns: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Each rank's part: its elements in the whole, and its place in a table's columns."""
@@ -150,6 +153,13 @@ class Shards:
         if self.is_whole or self.coming is not None:
             return
         for shard in self.shards:
+            if shard.part.is_meta:
+                raise RuntimeError(
+                    "FSDP parameters should be materialized from meta device before training, but "
+                    f"{shard.owners[0][1]} was still on meta device. For example, call "
+                    "module.to_empty(device) to materialize to device and call "
+                    "module.reset_parameters() on each module to initialize values."
+                )
             if shard.part.dtype != shard.kept:
                 raise NotImplementedError(
                     f"fully_shard: {shard.owners[0][1]} became {shard.part.dtype} after it was "
