@@ -16,6 +16,7 @@ import tiny_torch as torch
 from tiny_torch.distributed import rings
 from tiny_torch.distributed.process_group import ProcessGroup
 from tiny_torch.distributed.reduce_op import ReduceOp, check_op, combine_of, conclude
+from tiny_torch.distributed.rows import Flat, flat
 from tiny_torch.distributed.staging import (
     Staged,
     check_dtypes,
@@ -318,16 +319,16 @@ def reduce_scatter_tensor(
     return scatter_reduced("reduce_scatter_tensor", group, output, copies(parts), op, async_op)
 
 
-def copies(tensors: Sequence[Tensor]) -> list[rings.Flat]:
+def copies(tensors: Sequence[Tensor]) -> list[Flat]:
     like = torch.contiguous_format
-    return [rings.flat(t.detach().clone(memory_format=like).cpu()) for t in tensors]
+    return [flat(t.detach().clone(memory_format=like).cpu()) for t in tensors]
 
 
 def scatter_reduced(
     name: str,
     group: ProcessGroup,
     output: Tensor,
-    rows: list[rings.Flat],
+    rows: list[Flat],
     op: ReduceOp,
     async_op: bool,
 ) -> Work | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.rings import Flat
+from tiny_torch.distributed.rows import Flat
 
 
 class ReduceOp(enum.IntEnum):
@@ -40,6 +40,7 @@ INTO: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     ReduceOp.BOR: lambda a, b: a.bitwise_or_(b),
     ReduceOp.BXOR: lambda a, b: a.bitwise_xor_(b),
 }
+BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 SCALAR_TYPES = {
     torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short",
     torch.int32: "Int", torch.int64: "Long",
@@ -50,9 +51,9 @@ def check_op(op: Any, dtype: torch.dtype) -> ReduceOp:
     """The op; TypeError for what is none, RuntimeError for a dtype that it does not combine."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a torch.distributed.ReduceOp, got {op!r}")
-    if op not in INTO:
-        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with Gloo")
-    if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR) and dtype.is_floating_point:
+    if op is ReduceOp.PREMUL_SUM:
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+    if op in BITWISE and dtype.is_floating_point:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
     if op is ReduceOp.AVG and not dtype.is_floating_point:
         raise RuntimeError(
