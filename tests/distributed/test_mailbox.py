@@ -12,6 +12,7 @@ import tiny_torch as torch
 import tiny_torch.distributed as dist
 from tiny_torch.distributed.links import AWAKE, Call, Receipt
 from tiny_torch.distributed.mailbox import HEADER, Mailbox, length_of
+from tiny_torch.distributed.rows import flat
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -76,11 +77,16 @@ def test_places_take_turns_and_sleepers_are_known():
     os.truncate(file, length_of(2))
     first, second = (Mailbox(rank, 2, file) for rank in range(2))
     os.close(file)
-    header = b"h" * HEADER
-    assert first.write(header, memoryview(b"one")) == [] and first.look() == [1]
+    ones, row = torch.ones(3), flat(torch.ones(3))
+    headers, rows = first.turn(row)
+    headers[0][:] = b"h" * HEADER
+    rows[0].copy_(row)
+    assert first.publish() == [] and first.look() == [1]
     assert first.sleep() == [1] and first.next_header(1) is None
-    assert second.next_header(0) == header
-    assert second.write(header, memoryview(b"two")) == [0] and second.look() == []
-    assert first.missing() == [] and bytes(first.header(1)) == header
-    assert first.write(b"i" * HEADER, memoryview(b"x")) == []
-    assert bytes(second.header(0)) == header  # which the next exchange has left
+    assert second.next_header(0) == b"h" * HEADER
+    theirs = second.turn(row)
+    assert second.publish() == [0] and second.look() == [] == first.missing()
+    assert theirs[1][0].elements.equal(ones)
+    first.turn(row)[1][0].copy_(flat(2 * ones))
+    assert first.publish() == []
+    assert theirs[1][0].elements.equal(ones)  # which the next exchange has left

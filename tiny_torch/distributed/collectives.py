@@ -15,7 +15,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed import rings
 from tiny_torch.distributed.process_group import ProcessGroup
-from tiny_torch.distributed.reduce_op import ReduceOp, check_op, combine_of, conclude
+from tiny_torch.distributed.reduce_op import COMBINE, ReduceOp, check_op, conclude
 from tiny_torch.distributed.rows import Flat, flat
 from tiny_torch.distributed.staging import (
     Staged,
@@ -77,7 +77,7 @@ def all_reduce(
     staged = Staged(tensor)
 
     def step(call: Any) -> None:
-        rings.all_reduce(group.links, staged.row, combine_of(op), call)
+        rings.all_reduce(group.links, staged.row, COMBINE[op], call)
         conclude(op, staged.row, group.size())
 
     text = f"all_reduce({op.name}) {describe(tensor)}"
@@ -103,7 +103,7 @@ def reduce(
     staged = Staged(tensor)
 
     def step(call: Any) -> None:
-        rings.reduce(group.links, staged.row, root, combine_of(op), call)
+        rings.reduce(group.links, staged.row, root, COMBINE[op], call)
         if group.rank() == root:
             conclude(op, staged.row, group.size())
 
@@ -337,7 +337,7 @@ def scatter_reduced(
     ours = Staged(output, read=False)
 
     def step(call: Any) -> None:
-        rings.ring_reduce_scatter(group.links, rows, combine_of(op), call)
+        rings.ring_reduce_scatter(group.links, rows, COMBINE[op], call)
         conclude(op, rows[group.rank()], group.size())
         ours.row.copy_(rows[group.rank()])
 

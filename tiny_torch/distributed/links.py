@@ -109,23 +109,26 @@ class Links:
 
     def share(self, ours: Flat, call: Call) -> list[Flat]:
         """The rows of all ranks, as large as this one's, until the next but one is shared."""
-        if self.mailbox is None or len(ours.bytes) > mailbox.LARGEST:
+        box, size = self.mailbox, ours.nbytes
+        if box is None or size > mailbox.LARGEST:
             return share_by(self, ours, call)
-        box, header = self.mailbox, call.header(len(ours.bytes))
-        sleepers = box.write(header, ours.bytes)
+        header = call.header(size)
+        headers, rows = box.turn(ours)
+        headers[self.rank][:] = header
+        rows[self.rank].copy_(ours)
+        sleepers = box.publish()
         if sleepers:
             self.transfer(self.wakings(sleepers, ours, call), [], call)
         if box.look():
             self.transfer([], self.wakings(box.sleep(), ours, call), call)
-        for peer in range(self.size):
-            theirs = box.header(peer)
+        for peer, theirs in enumerate(headers):
             if theirs != header:
-                raise call.differs(peer, bytes(theirs), len(ours.bytes))
-        return [box.row(peer, ours) for peer in range(self.size)]
+                raise call.differs(peer, bytes(theirs), size)
+        return rows
 
     def wakings(self, peers: list[int], ours: Flat, call: Call) -> Messages:
         """What wakes ranks that sleep at the mailbox."""
-        header = call.header(len(ours.bytes) | AWAKE)
+        header = call.header(ours.nbytes | AWAKE)
         return [(peer, header, memoryview(bytearray())) for peer in peers]
 
     def transfer(self, sends: Messages, receives: Messages, call: Call) -> None:

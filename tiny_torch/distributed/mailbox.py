@@ -19,6 +19,7 @@ import os
 import platform
 import threading
 import time
+from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributed.rows import Flat
@@ -27,6 +28,7 @@ from tiny_torch.tensor import wrap
 LARGEST = 16 * 1024  # bytes of a message
 HEADER = 128  # bytes of links.HEADER
 PLACE = HEADER + LARGEST
+KINDS = 256  # of rows whose places are kept
 SPIN = 50e-6  # seconds for which a rank looks before it sleeps
 IN_ORDER = platform.machine() in ("x86_64", "AMD64")
 
@@ -42,19 +44,39 @@ class Mailbox:
         self.bytes = memoryview(self.memory)
         self.array = torch.frombuffer(self.memory, dtype=torch.uint8).array
         self.start = length_of(size) - 2 * size * PLACE
+        self.places: dict[Any, tuple[list[memoryview], list[Flat]]] = {}  # by kind of row
         self.fence = threading.Lock()  # taking it orders a store before a later load
 
-    def place(self, rank: int) -> int:
-        """Where a rank writes in this exchange."""
-        return self.start + (2 * rank + self.count % 2) * PLACE
+    def turn(self, like: Flat) -> tuple[list[memoryview], list[Flat]]:
+        """Begins an exchange: all ranks' places for a header and for a row such as this one."""
+        self.count += 1
+        key = self.count % 2, like.elements.dtype, like.nbytes
+        found = self.places.get(key)
+        if found is None:
+            if len(self.places) >= KINDS:
+                self.places.clear()
+            headers = [self.header(rank, self.count) for rank in range(self.size)]
+            rows = [self.row(rank, like) for rank in range(self.size)]
+            found = self.places[key] = headers, rows
+        return found
 
-    def write(self, header: bytes, data: memoryview) -> list[int]:
-        """Publishes this rank's message; the ranks that sleep until it is there."""
-        self.count = count = self.count + 1
-        start = self.place(self.rank)
-        self.bytes[start : start + HEADER] = header
-        self.bytes[start + HEADER : start + HEADER + len(data)] = data
-        self.numbers[self.rank] = count
+    def place(self, rank: int, count: int) -> int:
+        """Where a rank writes in an exchange."""
+        return self.start + (2 * rank + count % 2) * PLACE
+
+    def header(self, rank: int, count: int) -> memoryview:
+        """Where a rank says in which collective it is."""
+        return self.bytes[self.place(rank, count) :][:HEADER]
+
+    def row(self, rank: int, like: Flat) -> Flat:
+        """Where a rank writes as many elements, of the same dtype."""
+        start = (self.place(rank, self.count) + HEADER) // like.itemsize
+        dtype = like.elements.array.dtype
+        return Flat(wrap(self.array.reinterpret(dtype, (len(like),), (1,), start)))
+
+    def publish(self) -> list[int]:
+        """Says that this rank has written; who sleeps until it has."""
+        self.numbers[self.rank] = count = self.count
         with self.fence:
             if count not in self.sleepers:
                 return []
@@ -85,21 +107,8 @@ class Mailbox:
 
     def next_header(self, rank: int) -> bytes | None:
         """In which collective a rank is, if that is behind the last exchange of this one."""
-        if self.numbers[rank] <= self.count:
-            return None
-        start = self.start + (2 * rank + self.numbers[rank] % 2) * PLACE
-        return bytes(self.bytes[start : start + HEADER])
-
-    def header(self, rank: int) -> memoryview:
-        """In which collective a rank is."""
-        return self.bytes[self.place(rank) : self.place(rank) + HEADER]
-
-    def row(self, rank: int, like: Flat) -> Flat:
-        """What a rank has written: as many elements, of the same dtype."""
-        start, size = self.place(rank) + HEADER, len(like.bytes)
-        array = like.elements.array
-        row = self.array.reinterpret(array.dtype, (len(like),), (1,), start // like.itemsize)
-        return Flat(wrap(row), self.bytes[start : start + size], like.itemsize)
+        number = self.numbers[rank]
+        return bytes(self.header(rank, number)) if number > self.count else None
 
 
 def length_of(size: int) -> int:

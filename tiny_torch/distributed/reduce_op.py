@@ -30,15 +30,15 @@ class ReduceOp(enum.IntEnum):
 
 setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010 -- PyTorch's name of the enumeration's type
 
-INTO: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
-    ReduceOp.SUM: lambda a, b: a.add_(b),
-    ReduceOp.AVG: lambda a, b: a.add_(b),
-    ReduceOp.PRODUCT: lambda a, b: a.mul_(b),
+COMBINE: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    ReduceOp.SUM: torch.Tensor.add_,
+    ReduceOp.AVG: torch.Tensor.add_,
+    ReduceOp.PRODUCT: torch.Tensor.mul_,
     ReduceOp.MIN: lambda a, b: torch.minimum(a, b, out=a),
     ReduceOp.MAX: lambda a, b: torch.maximum(a, b, out=a),
-    ReduceOp.BAND: lambda a, b: a.bitwise_and_(b),
-    ReduceOp.BOR: lambda a, b: a.bitwise_or_(b),
-    ReduceOp.BXOR: lambda a, b: a.bitwise_xor_(b),
+    ReduceOp.BAND: torch.Tensor.bitwise_and_,
+    ReduceOp.BOR: torch.Tensor.bitwise_or_,
+    ReduceOp.BXOR: torch.Tensor.bitwise_xor_,
 }
 BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 SCALAR_TYPES = {
@@ -61,16 +61,6 @@ def check_op(op: Any, dtype: torch.dtype) -> ReduceOp:
             f"{SCALAR_TYPES.get(dtype, dtype)}"
         )
     return op
-
-
-def combine_of(op: ReduceOp) -> Callable[[Flat, Flat], None]:
-    """What rings.py does with two rows."""
-    into = INTO[op]
-
-    def combine(total: Flat, row: Flat) -> None:
-        into(total.elements, row.elements)
-
-    return combine
 
 
 def conclude(op: ReduceOp, total: Flat, ranks: int) -> None:

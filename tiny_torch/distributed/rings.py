@@ -1,7 +1,7 @@
 """The algorithms: how n ranks of a group come to a common result by messages between two of them.
 
 Each is written with `exchange` of `links.py` (sockets) or `mpi.py`. A `Flat` is a tensor's memory
-in one row; `combine(a, b)` puts the sum, or whatever is asked for, of two of them into the first.
+in one row; `combine(a, b)` puts the sum, or whatever is asked for, of two tensors into the first.
 
 Ring (large): the tensor is cut into n segments. In each of n - 1 rounds every rank sends one to
 its right neighbour, receives another from the left one, and adds it to its own. Then each rank has
@@ -28,7 +28,7 @@ from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.links import Call
 from tiny_torch.distributed.rows import Flat, flat
 
-Combine = Callable[[Flat, Flat], None]
+Combine = Callable[[torch.Tensor, torch.Tensor], Any]
 SMALL = 16 * 1024  # bytes up to which all_reduce is direct
 NOTHING = flat(torch.empty(0, dtype=torch.uint8))
 
@@ -52,7 +52,7 @@ def ring_reduce_scatter(links: Any, parts: Sequence[Flat], combine: Combine, cal
         ours, theirs = parts[(rank - step) % n], parts[(rank - step - 1) % n]
         incoming = arriving[: len(theirs)]
         links.exchange([(right, ours.bytes)], [(left, incoming.bytes)], call)
-        combine(theirs, incoming)
+        combine(theirs.elements, incoming.elements)
 
 
 def ring_all_gather(links: Any, parts: Sequence[Flat], call: Call) -> None:
@@ -68,7 +68,7 @@ def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
     """Every rank's row combined, at every rank."""
     if links.size == 1:
         return
-    if len(whole.bytes) <= SMALL:
+    if whole.nbytes <= SMALL:
         direct_all_reduce(links, whole, combine, call)
         return
     parts = segments(whole, links.size)
@@ -82,7 +82,7 @@ def direct_all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> 
     if links.rank:
         whole.copy_(rows[0])
     for row in rows[1:]:
-        combine(whole, row)
+        combine(whole.elements, row.elements)
 
 
 # -------------------------------------------------------------------------------------------- tree
@@ -118,7 +118,7 @@ def reduce(links: Any, whole: Flat, root: int, combine: Combine, call: Call) -> 
         if place + reach < n:
             incoming = whole.new()
             links.exchange([], [((place + reach + root) % n, incoming.bytes)], call)
-            combine(total, incoming)
+            combine(total.elements, incoming.elements)
         reach *= 2
 
 
