@@ -173,12 +173,13 @@ def gather_all(
 ) -> Work | None:
     ours, staged = Staged(tensor), stage(outputs, read=False)
     rows = [one.row for one in staged]
-
-    def step(call: Any) -> None:
-        rows[group.rank()].copy_(ours.row)
-        rings.ring_all_gather(group.links, rows, call)
-
-    return group.run(f"{name} {describe(tensor)}", step, result, async_op, writer(staged))
+    return group.run(
+        f"{name} {describe(tensor)}",
+        lambda call: rings.all_gather(group.links, ours.row, rows, call),
+        result,
+        async_op,
+        writer(staged),
+    )
 
 
 def gather(

@@ -29,7 +29,7 @@ from tiny_torch.distributed.links import Call
 from tiny_torch.distributed.rows import Flat, flat
 
 Combine = Callable[[torch.Tensor, torch.Tensor], Any]
-SMALL = 16 * 1024  # bytes up to which all_reduce is direct
+SMALL = 16 * 1024  # bytes up to which all_reduce and all_gather are direct
 NOTHING = flat(torch.empty(0, dtype=torch.uint8))
 
 
@@ -62,6 +62,16 @@ def ring_all_gather(links: Any, parts: Sequence[Flat], call: Call) -> None:
     for step in range(n - 1):
         ours, theirs = parts[(rank - step) % n], parts[(rank - step - 1) % n]
         links.exchange([(right, ours.bytes)], [(left, theirs.bytes)], call)
+
+
+def all_gather(links: Any, ours: Flat, parts: Sequence[Flat], call: Call) -> None:
+    """Every rank's row, at every rank: small ones at once, large ones by the ring."""
+    if ours.nbytes <= SMALL:
+        for part, row in zip(parts, links.share(ours, call), strict=True):
+            part.copy_(row)
+        return
+    parts[links.rank].copy_(ours)
+    ring_all_gather(links, parts, call)
 
 
 def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
