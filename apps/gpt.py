@@ -33,13 +33,13 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, x: Any, cache: Any = None) -> tuple[Any, Any]:
-        b, t, width = x.shape
+        b, t, _ = x.shape
         q, k, v = self.qkv(x).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # (B, nh, T, hs)
         if cache is not None:
             k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
         # A single new token sees all; more than one is the first call, which has no cache.
         y = F.scaled_dot_product_attention(q, k, v, is_causal=t > 1)
-        return self.out(y.transpose(1, 2).reshape(b, t, width)), (k, v)
+        return self.out(y.transpose(1, 2).flatten(2)), (k, v)
 
 
 class Block(nn.Module):
@@ -83,13 +83,20 @@ class GPT(nn.Module):
         return self.head(self.norm(x)), None if torch.is_grad_enabled() or full else caches
 
 
-def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+def options(app: str, text: str | None, **more: Any) -> common.Parser:
+    """The parser of an app that trains a GPT."""
     parser = language.options(
-        "gpt", __doc__, epochs=8, batch_size=32, lr=3e-3, optim="adamw", width=96
+        app, text, epochs=8, batch_size=32, lr=3e-3, optim="adamw", width=96, **more
     )
     add = parser.add_argument
     add("--layers", type=read.whole(1, 100), default=3, help="default: 3")
     add("--heads", type=read.whole(1, 100), default=4, help="attention heads; default: 4")
+    return parser
+
+
+def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = options("gpt", __doc__)
+    add = parser.add_argument
     add("--compare", action="store_true", help="train an LSTM and a TCN of the same size, too")
     args = common.parse(parser, argv)
     if args.width % args.heads:

@@ -14,17 +14,21 @@ import tiny_torch
 from tiny_torch.tools import apps as _apps
 
 # Tiny runs: an app -> the options that make its epochs short.
+# fmt: off
 TINY: dict[str, list[str]] = {
     "cnn": ["--model", "lenet", "--batch-size", "512"],
     "diffusion": ["--width", "8", "--noise-steps", "30", "--batch-size", "512"],
     "gan": ["--width", "8", "--batch-size", "512"],
     "gpt": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
     "mlp": ["--width", "8"],
+    "parallel": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9",
+                 "--mesh", "2", "1", "1"],
     "parameter_server": ["--width", "8", "--batch-size", "256"],
     "rl": ["--batch-size", "2"],
     "rnn": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
     "vae": ["--batch-size", "512"],
 }
+# fmt: on
 BAD = {  # options -> what is said
     "--epochs -1": "argument --epochs: -1 is not from 0",
     "--epochs two": "argument --epochs: invalid whole number value: 'two'",

@@ -1,10 +1,12 @@
-"""Runs a function of this folder's tables under PyTorch's gloo: gloo.py FUNCTION N FILE ARGS…
+"""Runs functions of this folder's tables under PyTorch's gloo: gloo.py FILE JOBS, a JSON list.
 
-FUNCTION is module:name and is called as f(torch, rank, n, *args); what each rank returns is pickled
-into FILE. It is a program of its own, so that PyTorch and tiny_torch are not in one process.
+A job is [FUNCTION, N, ARGS…]. FUNCTION is module:name and is called as f(torch, rank, n, *args);
+what each rank returns is pickled into FILE. It is a program of its own, so that PyTorch and
+tiny_torch are not in one process; starting it takes seconds, so who has many jobs gives them all.
 """
 
 import importlib
+import json
 import os
 import pickle
 import subprocess
@@ -16,17 +18,20 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def answers(function, n, *args, seconds=60):
-    """What each rank of n returned, under PyTorch."""
+def answers(*jobs, seconds=120):
+    """What each rank of each job returned, under PyTorch."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
-        command = [sys.executable, __file__, function, str(n), path, *map(str, args)]
+        command = [sys.executable, __file__, path, json.dumps(jobs)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
         done = subprocess.run(
             command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=seconds
         )
         assert done.returncode == 0, done.stderr
-        return [pickle.loads(Path(f"{path}{rank}").read_bytes()) for rank in range(n)]
+        return [
+            [pickle.loads(Path(f"{path}{i}.{rank}").read_bytes()) for rank in range(n)]
+            for i, (_, n, *_) in enumerate(jobs)
+        ]
 
 
 def rank_of(rank, function, n, path, args):
@@ -37,7 +42,7 @@ def rank_of(rank, function, n, path, args):
         "gloo", f"file://{path}", rank=rank, world_size=n, timeout=timedelta(seconds=20)
     )
     found = getattr(importlib.import_module(module), name)(torch, rank, n, *args)
-    Path(f"{path}{rank}").write_bytes(pickle.dumps(found))
+    Path(f"{path}.{rank}").write_bytes(pickle.dumps(found))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
@@ -45,7 +50,8 @@ def rank_of(rank, function, n, path, args):
 if __name__ == "__main__":
     import torch
 
-    function, n, path, *args = sys.argv[1:]
-    torch.multiprocessing.start_processes(
-        rank_of, (function, int(n), path, args), int(n), start_method="fork"
-    )
+    path, jobs = sys.argv[1:]
+    for i, (function, n, *args) in enumerate(json.loads(jobs)):
+        torch.multiprocessing.start_processes(
+            rank_of, (function, n, f"{path}{i}", args), n, start_method="fork"
+        )

@@ -1,6 +1,7 @@
 """fully_shard: n ranks with parts of the parameters train as one process with all of them."""
 
 import importlib
+import io
 
 import oracles
 import pytest
@@ -187,6 +188,48 @@ def test_frozen_shared_checkpointed_and_unused():
             assert close([first[name] + second[name]], [grad.tolist()])
 
 
+def test_parts_can_be_saved():
+    def run(rank, n):
+        net, file = fully_shard(torch.nn.Linear(3, 4)), io.BytesIO()
+        torch.save(net.state_dict(), file)
+        file.seek(0)
+        loaded = torch.load(file)
+        return loaded["weight"].shape, loaded["weight"].equal(net.weight)
+
+    assert values(run, 2) == [((2, 3), True)] * 2
+
+
+def test_parts_of_the_meta_device_take_the_weights_of_rank_0():
+    def run(rank, n):
+        with torch.device("meta"):
+            model = net(torch)
+        fully_shard(model[2])
+        fully_shard(model).to_empty(device="cpu")
+        options = helpers.StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+        weights = net(torch).state_dict() if rank == 0 else {}
+        helpers.set_model_state_dict(model, weights, options=options)
+        x = torch.linspace(-1, 1, 12).view(2, 6)
+        model(x).sum().backward()
+        adam = torch.optim.Adam(model.parameters())
+        adam.step()
+        moments = helpers.get_optimizer_state_dict(
+            model, adam, options=helpers.StateDictOptions(full_state_dict=True)
+        )
+        again = torch.optim.Adam(model.parameters())
+        given = moments if rank == 0 else {}
+        helpers.set_optimizer_state_dict(model, again, given, options=options)
+        same = all(again.state[p]["exp_avg"].equal(adam.state[p]["exp_avg"]) for p in again.state)
+        return len(again.state), same, model(x).tolist()
+
+    model = net(torch)
+    adam = torch.optim.Adam(model.parameters())
+    x = torch.linspace(-1, 1, 12).view(2, 6)
+    model(x).sum().backward()
+    adam.step()
+    for count, same, output in values(run, 2):
+        assert (count, same) == (8, True) and close(output, model(x).tolist(), 1e-4)
+
+
 def test_a_backward_that_raised_is_forgotten():
     class Once(torch.autograd.Function):
         broken = True
@@ -291,7 +334,8 @@ def test_replicas_and_prefetching_by_hand():
      "shard_placement_fn"),
     (lambda: fully_shard(torch.nn.Linear(1, 1), offload_policy=type("O", (OffloadPolicy,), {})()),
      "NotImplementedError", "offload_policy"),
-    (lambda: fully_shard(torch.nn.Linear(1, 1, device="meta")), "NotImplementedError", "meta"),
+    (lambda: fully_shard(torch.nn.Linear(1, 1, device="meta"))(torch.ones(1, 1)), "RuntimeError",
+     "weight was still on meta device"),
     (lambda: fully_shard(fully_shard(torch.nn.Linear(1, 1))), "AssertionError", "already"),
     (lambda: fully_shard(torch.nn.Linear(1, 1)).double()(torch.ones(1)), "NotImplementedError",
      "became torch.float64"),

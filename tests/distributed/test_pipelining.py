@@ -86,6 +86,51 @@ SIZES = [(ranks, local, m) for ranks in (1, 2, 3, 4) for local in (1, 2, 3) for 
          if m % max(1, m // ranks) == 0]  # fmt: skip
 
 
+def spread(lib, rank, n, folder):
+    """Losses and parameters where each rank has all stages, which are DDP or sharded."""
+    pipelining = importlib.import_module(f"{lib.__name__}.distributed.pipelining")
+    fsdp = importlib.import_module(f"{lib.__name__}.distributed.fsdp")
+    mesh = lib.distributed.init_device_mesh("cpu", (n, 1), mesh_dim_names=("dp", "pp"))
+    ddp = lib.nn.parallel.DistributedDataParallel
+    wraps = [  # without the option PyTorch's DDP fails in the second step of a pipeline
+        lambda part: ddp(part, find_unused_parameters=True),
+        lambda part: fsdp.fully_shard(part, mesh=mesh["dp"]),
+    ]
+    found = []
+    for wrap in wraps:
+        for kind, count in (("ScheduleGPipe", 1), ("ScheduleInterleaved1F1B", 2)):
+            stages = [
+                pipelining.PipelineStage(
+                    wrap(part), i, count, lib.device("cpu"), group=mesh["pp"].get_group()
+                )
+                for i, part in enumerate(layers(lib, count))
+            ]
+            given = stages if count > 1 else stages[0]
+            loss_of = lib.nn.functional.mse_loss
+            schedule = getattr(pipelining, kind)(given, 3, loss_fn=loss_of)
+            parameters = [p for stage in stages for p in stage.submod.parameters()]
+            optimizer = lib.optim.SGD(parameters, lr=0.1, momentum=0.9)
+            losses = []
+            for step in range(2):
+                x, y = (t[rank::n] for t in batch(lib, step))
+                optimizer.zero_grad()
+                some = []
+                schedule.step(x, target=y, losses=some)
+                optimizer.step()
+                losses.append([loss.item() for loss in some])
+            parts = [p.to_local() if hasattr(p, "to_local") else p for p in parameters]
+            found.append((losses, [p.flatten().tolist() for p in parts]))
+    return found
+
+
+@pytest.mark.torch
+def test_stages_over_ranks_next_to_pytorchs():
+    ours = values(lambda rank, n: spread(torch, rank, n, None), 2)
+    for our, their in zip(ours, oracles.theirs("test_pipelining:spread"), strict=True):
+        for (losses, parameters), (their_losses, their_parameters) in zip(our, their, strict=True):
+            assert close(losses, their_losses) and close(parameters, their_parameters)
+
+
 @pytest.mark.torch
 def test_next_to_pytorchs():
     ours = values(lambda rank, n: trained(torch, rank, n, None), 2)
@@ -144,9 +189,9 @@ def test_activations_that_are_held():
         most = []
         plain = stage.backward
 
-        def backward(microbatch, loss):
+        def backward(microbatch, loss, is_last):
             most.append(len(stage.held))
-            plain(microbatch, loss)
+            plain(microbatch, loss, is_last)
 
         stage.backward = backward
         x, y = batch(torch, 0)
@@ -202,8 +247,6 @@ def stage(**options):
     (lambda: PipelineStage(torch.nn.Linear(1, 1), 2, 2, "cpu"), "ValueError",
      "Stage index 2 is out of range of 2"),
     (lambda: stage(dw_builder=len), "NotImplementedError", "dw_builder"),
-    (lambda: PipelineStage(torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1)), 0, 1,
-                           "cpu"), "NotImplementedError", "DistributedDataParallel"),
     (lambda: ScheduleGPipe(stage(), 2, output_merge_spec=1), "NotImplementedError",
      "output_merge_spec=1"),
     (lambda: Schedule1F1B.order_of(0, 3, 2), "ValueError", "Number of microbatches (2) must be"),

@@ -496,6 +496,90 @@ def one_forward_one_backward(stage, stages, microbatches):
         forwards = forwards[1:]
     return order
 """,
+    "7.7": """
+def ring_all_reduce(rank, ranks, segments, exchange):
+    here = (rank - 1) % ranks
+    for turn in range(2 * ranks - 2):
+        came = exchange((rank + 1) % ranks, segments[here], (rank - 1) % ranks)
+        here = (here - 1) % ranks
+        if turn < ranks - 1:
+            segments[here] += came
+        else:
+            segments[here][...] = came
+""",
+    "7.8": """
+def tree_broadcast(rank, ranks, root, value, send, receive):
+    place, known = (rank - root) % ranks, 1
+    if place:
+        while 2 * known <= place:
+            known *= 2
+        value = receive((place - known + root) % ranks)
+        known *= 2
+    while place + known < ranks:
+        send((place + known + root) % ranks, value)
+        known *= 2
+    return value
+""",
+    "7.9": """
+class Reducer:
+    def __init__(self, sizes, first, cap, send):
+        self.send, self.buckets, bytes_of = send, [], []
+        for i, size in reversed(list(enumerate(sizes))):
+            limit = first if len(self.buckets) == 1 else cap
+            if self.buckets and bytes_of[-1] + size <= limit:
+                self.buckets[-1].append(i)
+                bytes_of[-1] += size
+            else:
+                self.buckets.append([i])
+                bytes_of.append(size)
+
+    def begin(self):
+        self.there, self.left = set(), list(self.buckets)
+
+    def ready(self, i):
+        self.there.add(i)
+        while self.left and all(k in self.there for k in self.left[0]):
+            self.send(self.left.pop(0))
+""",
+    "7.10": """
+def sharded_step(rank, ranks, parameters, gradient, first, second, step, lr,
+                 reduce_scatter, all_gather):
+    start, stop = rank * len(first), (rank + 1) * len(first)
+    g = reduce_scatter(gradient) / ranks
+    first *= 0.9
+    first += 0.1 * g
+    second *= 0.999
+    second += 0.001 * g**2
+    root = (second / (1 - 0.999**step)) ** 0.5
+    part = parameters[start:stop] - lr * (first / (1 - 0.9**step)) / (root + 1e-8)
+    parameters[:] = all_gather(part)
+""",
+    "7.11": """
+class Server:
+    def __init__(self, parameter, workers, staleness, lr):
+        self.p, self.bound, self.lr = parameter, staleness, lr
+        self.sent, self.queue = {w: 0 for w in range(workers)}, []
+
+    def ask(self, worker):
+        self.queue.append(worker)
+        return self.let_go()
+
+    def gradient(self, worker, value):
+        self.p = self.p - self.lr * value
+        self.sent[worker] += 1
+        return self.let_go()
+
+    def let_go(self):
+        told, kept = [], []
+        for w in self.queue:
+            ahead = self.sent[w] - min(self.sent.values())
+            if ahead > self.bound:
+                kept.append(w)
+            else:
+                told.append((w, self.p))
+        self.queue = kept
+        return told
+""",
 }
 
 # Ways to write a tile, of which none takes more of memory than task 4.6 allows.

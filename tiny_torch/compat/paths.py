@@ -141,6 +141,8 @@ cpu.amp.autocast_mode cpu.amp: autocast
 cpu.amp.grad_scaler cpu.amp: GradScaler
 cuda.amp.autocast_mode cuda.amp: autocast custom_bwd custom_fwd
 cuda.amp.grad_scaler cuda.amp: GradScaler
+distributed._tensor distributed.tensor: DTensor DeviceMesh Partial Placement Replicate Shard
+    distribute_module distribute_tensor init_device_mesh
 distributed.constants distributed.world: default_pg_timeout
 functional .: atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
     cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique

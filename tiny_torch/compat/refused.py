@@ -71,7 +71,7 @@ REASONS = {
     "ao.quantization.quantize_fx ao.quantization.observer ao.quantization.qconfig "
     "ao.quantization.quantize quantization": "it has no quantised tensors",
     "distributed._composable distributed._shard distributed._shard.sharded_tensor "
-    "distributed._tensor distributed.algorithms._checkpoint "
+    "distributed.algorithms._checkpoint "
     "distributed.algorithms._checkpoint.checkpoint_wrapper "
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
     "distributed.elastic distributed.elastic.multiprocessing "

@@ -15,7 +15,8 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed import rings
 from tiny_torch.distributed.process_group import ProcessGroup
-from tiny_torch.distributed.reduce_op import ReduceOp, check_op, combine_of, conclude
+from tiny_torch.distributed.reduce_op import COMBINE, ReduceOp, check_op, conclude
+from tiny_torch.distributed.rows import Flat, flat
 from tiny_torch.distributed.staging import (
     Staged,
     check_dtypes,
@@ -76,7 +77,7 @@ def all_reduce(
     staged = Staged(tensor)
 
     def step(call: Any) -> None:
-        rings.all_reduce(group.links, staged.row, combine_of(op), call)
+        rings.all_reduce(group.links, staged.row, COMBINE[op], call)
         conclude(op, staged.row, group.size())
 
     text = f"all_reduce({op.name}) {describe(tensor)}"
@@ -102,7 +103,7 @@ def reduce(
     staged = Staged(tensor)
 
     def step(call: Any) -> None:
-        rings.reduce(group.links, staged.row, root, combine_of(op), call)
+        rings.reduce(group.links, staged.row, root, COMBINE[op], call)
         if group.rank() == root:
             conclude(op, staged.row, group.size())
 
@@ -172,12 +173,13 @@ def gather_all(
 ) -> Work | None:
     ours, staged = Staged(tensor), stage(outputs, read=False)
     rows = [one.row for one in staged]
-
-    def step(call: Any) -> None:
-        rows[group.rank()].copy_(ours.row)
-        rings.ring_all_gather(group.links, rows, call)
-
-    return group.run(f"{name} {describe(tensor)}", step, result, async_op, writer(staged))
+    return group.run(
+        f"{name} {describe(tensor)}",
+        lambda call: rings.all_gather(group.links, ours.row, rows, call),
+        result,
+        async_op,
+        writer(staged),
+    )
 
 
 def gather(
@@ -318,16 +320,16 @@ def reduce_scatter_tensor(
     return scatter_reduced("reduce_scatter_tensor", group, output, copies(parts), op, async_op)
 
 
-def copies(tensors: Sequence[Tensor]) -> list[rings.Flat]:
+def copies(tensors: Sequence[Tensor]) -> list[Flat]:
     like = torch.contiguous_format
-    return [rings.flat(t.detach().clone(memory_format=like).cpu()) for t in tensors]
+    return [flat(t.detach().clone(memory_format=like).cpu()) for t in tensors]
 
 
 def scatter_reduced(
     name: str,
     group: ProcessGroup,
     output: Tensor,
-    rows: list[rings.Flat],
+    rows: list[Flat],
     op: ReduceOp,
     async_op: bool,
 ) -> Work | None:
@@ -336,7 +338,7 @@ def scatter_reduced(
     ours = Staged(output, read=False)
 
     def step(call: Any) -> None:
-        rings.ring_reduce_scatter(group.links, rows, combine_of(op), call)
+        rings.ring_reduce_scatter(group.links, rows, COMBINE[op], call)
         conclude(op, rows[group.rank()], group.size())
         ours.row.copy_(rows[group.rank()])
 

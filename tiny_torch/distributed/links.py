@@ -1,5 +1,7 @@
 """Links: a socket between each two processes of a machine, and one way to use them, `exchange`.
 
+What all send to all, if it is small, goes through memory instead: `share`, mailbox.py.
+
 Every message begins with a header: the number of the collective in this group, how many bytes
 follow, and what the collective is, such as `all_reduce(SUM) float32 [3]`. Whoever receives another
 header than its own knows that the ranks do not call the same, and says both.
@@ -10,6 +12,7 @@ same user are let in.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import select
 import socket
@@ -20,7 +23,10 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
+from tiny_torch.distributed import mailbox
 from tiny_torch.distributed.errors import DistBackendError, DistNetworkError
+from tiny_torch.distributed.mailbox import Mailbox
+from tiny_torch.distributed.rows import Flat
 from tiny_torch.distributed.stores import Store
 
 HEADER = struct.Struct("!QQ112s")
@@ -28,7 +34,16 @@ HELLO = struct.Struct("!16sIB")  # the listener's secret, who connects, for whic
 CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
 CHANNELS = 2  # of each pair: collectives, and messages of send and recv
 BUFFER = 1 << 20  # bytes that the system holds for a socket, if it may
+AWAKE = 1 << 63  # in the place of a size: wakes who sleeps at its mailbox
+GLANCE = 0.25  # seconds between looks at the mailbox while a message is due
 Pairs = Iterable[tuple[int, memoryview]]
+Messages = list[tuple[int, bytes, memoryview]]  # a peer, a header, what follows
+
+
+@functools.lru_cache(1024)
+def pack(text: str) -> bytes:
+    """What a header says of a collective."""
+    return text.encode()[:112].ljust(112, b"\0")
 
 
 class Call:
@@ -40,7 +55,7 @@ class Call:
     def __init__(self, number: int, text: str, seconds: float, ranks: list[int]) -> None:
         self.number, self.text, self.seconds, self.ranks = number, text, seconds, ranks
         self.end = time.monotonic() + seconds
-        self.packed = text.encode()[:112].ljust(112, b"\0")
+        self.packed = pack(text)
 
     def header(self, size: int) -> bytes:
         return HEADER.pack(self.number, size, self.packed)
@@ -60,6 +75,7 @@ class Call:
 
     def differs(self, peer: int, header: bytes, size: int) -> DistBackendError:
         number, their_size, packed = HEADER.unpack(header)
+        their_size &= ~AWAKE
         text = packed.rstrip(b"\0").decode(errors="replace")
         who = f"rank {self.ranks[peer]} is in {text}, collective {number}"
         if (number, text) == (self.number, self.text):
@@ -78,37 +94,69 @@ class Links:
         except BaseException:
             self.close()
             raise
+        self.mailbox = open_mailbox(self) if mailbox.IN_ORDER and size > 1 else None
         for connection in self.channels[0].values():
             connection.setblocking(False)
         alive.add(self)
 
     def exchange(self, sends: Pairs, receives: Pairs, call: Call) -> None:
         """Sends and receives messages, all at once, at most one each way with each peer."""
+        self.transfer(
+            [(peer, call.header(len(view)), view) for peer, view in sends],
+            [(peer, call.header(len(view)), view) for peer, view in receives],
+            call,
+        )
+
+    def share(self, ours: Flat, call: Call) -> list[Flat]:
+        """The rows of all ranks, as large as this one's, until the next but one is shared."""
+        box, size = self.mailbox, ours.nbytes
+        if box is None or size > mailbox.LARGEST:
+            return share_by(self, ours, call)
+        header = call.header(size)
+        headers, rows = box.turn(ours)
+        headers[self.rank][:] = header
+        rows[self.rank].copy_(ours)
+        sleepers = box.publish()
+        if sleepers:
+            self.transfer(self.wakings(sleepers, ours, call), [], call)
+        if box.look():
+            self.transfer([], self.wakings(box.sleep(), ours, call), call)
+        for peer, theirs in enumerate(headers):
+            if theirs != header:
+                raise call.differs(peer, bytes(theirs), size)
+        return rows
+
+    def wakings(self, peers: list[int], ours: Flat, call: Call) -> Messages:
+        """What wakes ranks that sleep at the mailbox."""
+        header = call.header(ours.nbytes | AWAKE)
+        return [(peer, header, memoryview(bytearray())) for peer in peers]
+
+    def transfer(self, sends: Messages, receives: Messages, call: Call) -> None:
+        """Sends and receives headers with their bytes."""
         sockets = self.channels[0]
         sending: dict[int, list[Any]] = {}  # by file: the peer, its socket, what is left to send
-        for peer, view in sends:
-            sending[sockets[peer].fileno()] = [
-                peer, sockets[peer], memoryview(call.header(len(view))), view
-            ]  # fmt: skip
-        receiving = {}  # by file: the peer, its socket, the header, what is left to receive
-        for peer, view in receives:
-            header = bytearray(HEADER.size)
-            receiving[sockets[peer].fileno()] = [
-                peer, sockets[peer], header, memoryview(header), view, len(view)
-            ]  # fmt: skip
+        for peer, header, view in sends:
+            sending[sockets[peer].fileno()] = [peer, sockets[peer], memoryview(header), view]
+        receiving = {
+            sockets[peer].fileno(): Receipt(peer, sockets[peer], header, view)
+            for peer, header, view in receives
+        }
         for file in [file for file, state in sending.items() if send_some(state, call)]:
             del sending[file]
         poll, asked = select.poll(), sending.keys() | receiving.keys()
         for file in asked:
             poll.register(file, events_of(file, sending, receiving))
         while sending or receiving:
-            ready = poll.poll(max(call.seconds_left(), 0) * 1000)
+            ready = poll.poll(min(max(call.seconds_left(), 0), GLANCE) * 1000)
             if not ready:
-                raise call.late(s[0] for s in (*sending.values(), *receiving.values()))
+                due = {r.peer: len(r.whole) for r in receiving.values()}
+                self.check_mailbox(due, call)
+                if call.seconds_left() <= 0:
+                    raise call.late([*due, *(state[0] for state in sending.values())])
             for file, events in ready:
                 done = False
                 if file in receiving and events & ~select.POLLOUT:
-                    done = receive_some(receiving[file], call)
+                    done = receiving[file].take(call)
                     if done:
                         del receiving[file]
                 if file in sending and events & ~select.POLLIN and send_some(sending[file], call):
@@ -120,6 +168,13 @@ class Links:
                         poll.modify(file, events)
                     else:
                         poll.unregister(file)
+
+    def check_mailbox(self, due: dict[int, int], call: Call) -> None:
+        """Raises where a rank whose message is due waits at the mailbox, in another collective."""
+        for peer, size in due.items():
+            header = self.mailbox and self.mailbox.next_header(peer)
+            if header and HEADER.unpack(header)[0] <= call.number:
+                raise call.differs(peer, header, size)
 
     def close(self) -> None:
         """Ends the connections: the peers notice at once."""
@@ -155,22 +210,72 @@ def send_some(state: list[Any], call: Call) -> bool:
     return not (state[2] or state[3])
 
 
-def receive_some(state: list[Any], call: Call) -> bool:
-    """Takes what has arrived; True if nothing is missing."""
-    peer, connection, whole, header, view, size = state
+class Receipt:
+    """A message that is due from a peer: the header that it must have, and where its bytes go."""
+
+    def __init__(
+        self, peer: int, connection: socket.socket, expected: bytes, whole: memoryview
+    ) -> None:
+        self.peer, self.connection, self.expected, self.whole = peer, connection, expected, whole
+        self.begin(b"")
+
+    def begin(self, early: bytes) -> None:
+        """Expects a message, of which some bytes are here."""
+        head = early[: HEADER.size]
+        self.header = bytearray(head.ljust(HEADER.size, b"\0"))
+        self.header_left = memoryview(self.header)[len(head) :]
+        self.whole[: len(early) - len(head)] = early[len(head) :]
+        self.left = self.whole[len(early) - len(head) :]
+
+    def take(self, call: Call) -> bool:
+        """Takes what has arrived; True if nothing is missing."""
+        try:
+            got = self.connection.recvmsg_into([self.header_left, self.left])[0]
+        except BlockingIOError:
+            return False
+        except OSError:
+            got = 0
+        if not got and (self.header_left or self.left):
+            raise call.disconnection(self.peer)
+        of_header = min(got, len(self.header_left))
+        fresh = bool(self.header_left)
+        self.header_left, self.left = self.header_left[of_header:], self.left[got - of_header :]
+        while fresh and not self.header_left and self.header != self.expected:
+            number, size, _ = HEADER.unpack(self.header)
+            if not (size & AWAKE and number < call.number):
+                raise call.differs(self.peer, bytes(self.header), len(self.whole))
+            # it came when this rank had woken by itself
+            self.begin(bytes(self.whole[: len(self.whole) - len(self.left)]))
+        return not (self.header_left or self.left)
+
+
+def share_by(links: Any, ours: Flat, call: Call) -> list[Flat]:
+    """The rows of all ranks, by an exchange."""
+    rows = [ours if rank == links.rank else ours.new() for rank in range(links.size)]
+    others = [rank for rank in range(links.size) if rank != links.rank]
+    links.exchange(
+        [(rank, ours.bytes) for rank in others],
+        [(rank, rows[rank].bytes) for rank in others],
+        call,
+    )
+    rows[links.rank] = ours.new()
+    rows[links.rank].copy_(ours)
+    return rows
+
+
+def open_mailbox(links: Links) -> Mailbox:
+    """The group's memory, which rank 0 makes and sends to the others."""
+    if links.rank == 0:
+        file = os.memfd_create("tiny_torch_mailbox")
+        os.truncate(file, mailbox.length_of(links.size))
+        for connection in links.channels[0].values():
+            socket.send_fds(connection, [b"m"], [file])
+    else:
+        _, (file, *_), *_ = socket.recv_fds(links.channels[0][0], 1, 1)
     try:
-        got = connection.recvmsg_into([header, view])[0]
-    except BlockingIOError:
-        return False
-    except OSError:
-        got = 0
-    if not got and (header or view):
-        raise call.disconnection(peer)
-    of_header = min(got, len(header))
-    state[3], state[4] = header[of_header:], view[got - of_header :]
-    if not state[3] and header and whole != call.header(size):
-        raise call.differs(peer, bytes(whole), size)
-    return not (state[3] or state[4])
+        return Mailbox(links.rank, links.size, file)
+    finally:
+        os.close(file)
 
 
 # ------------------------------------------------------------------------------------- connecting

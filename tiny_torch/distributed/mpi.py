@@ -14,7 +14,8 @@ import time
 from typing import Any
 
 from tiny_torch.distributed.errors import DistBackendError
-from tiny_torch.distributed.links import HEADER, Call, Pairs
+from tiny_torch.distributed.links import HEADER, Call, Pairs, share_by
+from tiny_torch.distributed.rows import Flat
 from tiny_torch.distributed.work import Work
 
 HEADERS, BODIES = 0, 1  # tags of a collective's messages
@@ -65,6 +66,10 @@ class MPILinks:
         peers = peers[len(checks) :] + [peer for peer, _, _ in checks]
         requests += [comm.Irecv([view, byte], peer, BODIES) for peer, _, view in checks]
         self.wait(requests, peers, call)
+
+    def share(self, ours: Flat, call: Call) -> list[Flat]:
+        """The rows of all ranks, as large as this one's."""
+        return share_by(self, ours, call)
 
     def wait(self, requests: list[Any], peers: list[int], call: Call) -> None:
         while not self.mpi.Request.Testall(requests):

@@ -32,6 +32,9 @@ class Piece:
         return tuple(slice(start, start + size) for start, size in spans)
 
 
+setattr(Tensor, "_piece", None)  # noqa: B010 -- what the class has, too, is not pickled
+
+
 def piece_of(tensor: Tensor) -> Piece | None:
     """Which part of what the tensor is; None if it is whole."""
     found: Piece | None = tensor.__dict__.get("_piece")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed.rings import Flat
+from tiny_torch.distributed.rows import Flat
 
 
 class ReduceOp(enum.IntEnum):
@@ -30,16 +30,17 @@ class ReduceOp(enum.IntEnum):
 
 setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010 -- PyTorch's name of the enumeration's type
 
-INTO: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
-    ReduceOp.SUM: lambda a, b: a.add_(b),
-    ReduceOp.AVG: lambda a, b: a.add_(b),
-    ReduceOp.PRODUCT: lambda a, b: a.mul_(b),
+COMBINE: dict[ReduceOp, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    ReduceOp.SUM: torch.Tensor.add_,
+    ReduceOp.AVG: torch.Tensor.add_,
+    ReduceOp.PRODUCT: torch.Tensor.mul_,
     ReduceOp.MIN: lambda a, b: torch.minimum(a, b, out=a),
     ReduceOp.MAX: lambda a, b: torch.maximum(a, b, out=a),
-    ReduceOp.BAND: lambda a, b: a.bitwise_and_(b),
-    ReduceOp.BOR: lambda a, b: a.bitwise_or_(b),
-    ReduceOp.BXOR: lambda a, b: a.bitwise_xor_(b),
+    ReduceOp.BAND: torch.Tensor.bitwise_and_,
+    ReduceOp.BOR: torch.Tensor.bitwise_or_,
+    ReduceOp.BXOR: torch.Tensor.bitwise_xor_,
 }
+BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 SCALAR_TYPES = {
     torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short",
     torch.int32: "Int", torch.int64: "Long",
@@ -50,9 +51,9 @@ def check_op(op: Any, dtype: torch.dtype) -> ReduceOp:
     """The op; TypeError for what is none, RuntimeError for a dtype that it does not combine."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a torch.distributed.ReduceOp, got {op!r}")
-    if op not in INTO:
-        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with Gloo")
-    if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR) and dtype.is_floating_point:
+    if op is ReduceOp.PREMUL_SUM:
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+    if op in BITWISE and dtype.is_floating_point:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
     if op is ReduceOp.AVG and not dtype.is_floating_point:
         raise RuntimeError(
@@ -60,16 +61,6 @@ def check_op(op: Any, dtype: torch.dtype) -> ReduceOp:
             f"{SCALAR_TYPES.get(dtype, dtype)}"
         )
     return op
-
-
-def combine_of(op: ReduceOp) -> Callable[[Flat, Flat], None]:
-    """What rings.py does with two rows."""
-    into = INTO[op]
-
-    def combine(total: Flat, row: Flat) -> None:
-        into(total.elements, row.elements)
-
-    return combine
 
 
 def conclude(op: ReduceOp, total: Flat, ranks: int) -> None:

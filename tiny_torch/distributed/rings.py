@@ -1,7 +1,7 @@
 """The algorithms: how n ranks of a group come to a common result by messages between two of them.
 
 Each is written with `exchange` of `links.py` (sockets) or `mpi.py`. A `Flat` is a tensor's memory
-in one row; `combine(a, b)` puts the sum, or whatever is asked for, of two of them into the first.
+in one row; `combine(a, b)` puts the sum, or whatever is asked for, of two tensors into the first.
 
 Ring (large): the tensor is cut into n segments. In each of n - 1 rounds every rank sends one to
 its right neighbour, receives another from the left one, and adds it to its own. Then each rank has
@@ -23,48 +23,14 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tiny_torch import _core
+import tiny_torch as torch
 from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.links import Call
-from tiny_torch.tensor import Tensor, wrap
+from tiny_torch.distributed.rows import Flat, flat
 
-Combine = Callable[["Flat", "Flat"], None]
-SMALL = 16 * 1024  # bytes up to which all_reduce is direct
-
-
-class Flat:
-    """A contiguous CPU tensor in one row: its elements, and the same memory as bytes."""
-
-    __slots__ = ("bytes", "elements", "itemsize")
-
-    def __init__(self, elements: Tensor, view: memoryview, itemsize: int) -> None:
-        self.elements, self.bytes, self.itemsize = elements, view, itemsize
-
-    def __len__(self) -> int:
-        return len(self.bytes) // self.itemsize
-
-    def __getitem__(self, part: slice) -> Flat:
-        start, stop, _ = part.indices(len(self))
-        array, stop = self.elements.array, max(start, stop)
-        inner = array.reinterpret(array.dtype, (stop - start,), (1,), array.offset + start)
-        view = self.bytes[start * self.itemsize : stop * self.itemsize]
-        return Flat(wrap(inner), view, self.itemsize)
-
-    def new(self) -> Flat:
-        """As large, with whatever values."""
-        return flat(wrap(self.elements.array.empty_like()))
-
-    def copy_(self, other: Flat) -> None:
-        self.bytes[:] = other.bytes
-
-
-def flat(tensor: Tensor) -> Flat:
-    """The memory of a contiguous CPU tensor."""
-    array, size = tensor.array, tensor.numel()
-    itemsize = array.itemsize
-    row = array.reinterpret(array.dtype, (size,), (1,), array.offset)
-    raw = array.reinterpret(_core.uint8, (size * itemsize,), (1,), array.offset * itemsize)
-    return Flat(wrap(row), memoryview(raw.numpy()), itemsize)
+Combine = Callable[[torch.Tensor, torch.Tensor], Any]
+SMALL = 16 * 1024  # bytes up to which all_reduce and all_gather are direct
+NOTHING = flat(torch.empty(0, dtype=torch.uint8))
 
 
 def segments(whole: Flat, count: int) -> list[Flat]:
@@ -86,7 +52,7 @@ def ring_reduce_scatter(links: Any, parts: Sequence[Flat], combine: Combine, cal
         ours, theirs = parts[(rank - step) % n], parts[(rank - step - 1) % n]
         incoming = arriving[: len(theirs)]
         links.exchange([(right, ours.bytes)], [(left, incoming.bytes)], call)
-        combine(theirs, incoming)
+        combine(theirs.elements, incoming.elements)
 
 
 def ring_all_gather(links: Any, parts: Sequence[Flat], call: Call) -> None:
@@ -98,9 +64,21 @@ def ring_all_gather(links: Any, parts: Sequence[Flat], call: Call) -> None:
         links.exchange([(right, ours.bytes)], [(left, theirs.bytes)], call)
 
 
+def all_gather(links: Any, ours: Flat, parts: Sequence[Flat], call: Call) -> None:
+    """Every rank's row, at every rank: small ones at once, large ones by the ring."""
+    if ours.nbytes <= SMALL:
+        for part, row in zip(parts, links.share(ours, call), strict=True):
+            part.copy_(row)
+        return
+    parts[links.rank].copy_(ours)
+    ring_all_gather(links, parts, call)
+
+
 def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
     """Every rank's row combined, at every rank."""
-    if len(whole.bytes) <= SMALL:
+    if links.size == 1:
+        return
+    if whole.nbytes <= SMALL:
         direct_all_reduce(links, whole, combine, call)
         return
     parts = segments(whole, links.size)
@@ -110,21 +88,11 @@ def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
 
 def direct_all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
     """All send to all, and each combines 0, 1, 2, ... in this order."""
-    others = [rank for rank in range(links.size) if rank != links.rank]
-    rows = {rank: whole.new() for rank in others}
-    links.exchange(
-        [(rank, whole.bytes) for rank in others],
-        [(rank, rows[rank].bytes) for rank in others],
-        call,
-    )
-    if links.rank == 0:
-        total = whole
-    else:
-        total, rows[links.rank] = rows[0], whole
-    for rank in range(1, links.size):
-        combine(total, rows[rank])
-    if total is not whole:
-        whole.copy_(total)
+    rows = links.share(whole, call)
+    if links.rank:
+        whole.copy_(rows[0])
+    for row in rows[1:]:
+        combine(whole.elements, row.elements)
 
 
 # -------------------------------------------------------------------------------------------- tree
@@ -160,7 +128,7 @@ def reduce(links: Any, whole: Flat, root: int, combine: Combine, call: Call) -> 
         if place + reach < n:
             incoming = whole.new()
             links.exchange([], [((place + reach + root) % n, incoming.bytes)], call)
-            combine(total, incoming)
+            combine(total.elements, incoming.elements)
         reach *= 2
 
 
@@ -199,8 +167,7 @@ def all_to_all(links: Any, outputs: Sequence[Flat], inputs: Sequence[Flat], call
 
 def barrier(links: Any, call: Call) -> None:
     """Nothing, from all to all."""
-    others = [(rank, memoryview(b"")) for rank in range(links.size) if rank != links.rank]
-    links.exchange(others, [(rank, memoryview(bytearray())) for rank, _ in others], call)
+    links.share(NOTHING, call)
 
 
 def monitored_barrier(links: Any, wait_all_ranks: bool, call: Call) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed import rings
 from tiny_torch.distributed.process_group import ProcessGroup
+from tiny_torch.distributed.rows import flat
 from tiny_torch.distributed.world import GroupMember, get_group_rank
 
 Tensor = torch.Tensor
@@ -102,7 +103,7 @@ class Staged:
             )  # fmt: skip
             if self.place is plain or self.place.data_ptr() == plain.data_ptr():
                 self.place = plain.clone(memory_format=torch.contiguous_format)
-        self.row = rings.flat(self.place)
+        self.row = flat(self.place)
 
     def report_write(self) -> None:
         """Says that the row was written: to what saved the tensor, and to the tensor itself."""
@@ -126,4 +127,9 @@ def writer(staged: Sequence[Staged]) -> Callable[[], None]:
 
 
 def describe(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+    return describe_kind(tensor.dtype, tensor.shape)
+
+
+@functools.lru_cache(1024)
+def describe_kind(dtype: torch.dtype, shape: torch.Size) -> str:
+    return f"{str(dtype).removeprefix('torch.')} {list(shape)}"

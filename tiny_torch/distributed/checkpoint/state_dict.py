@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.distributed.collectives import broadcast
 from tiny_torch.distributed.errors import refuse
 from tiny_torch.distributed.fsdp.fully_shard import FSDPModule
+from tiny_torch.distributed.objects import broadcast_object_list
 from tiny_torch.distributed.pieces import mark, piece_of, whole_of
+from tiny_torch.distributed.world import get_rank
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.modules._parts.state_dict import _IncompatibleKeys
 from tiny_torch.nn.parallel import DataParallel, DistributedDataParallel
@@ -29,7 +32,8 @@ class StateDictOptions:
     """What the functions of this module do.
 
     `full_state_dict`: whole tensors instead of parts; with `cpu_offload` on the CPU, and at rank 0
-    only. `ignore_frozen_params`: none that requires no gradient. `strict`: as load_state_dict.
+    only. `broadcast_from_rank0`: what is set is rank 0's, and others need not have it.
+    `ignore_frozen_params`: none that requires no gradient. `strict`: as load_state_dict.
     """
 
     full_state_dict: bool = False
@@ -50,7 +54,6 @@ def check_options(options: StateDictOptions | None, submodules: Any = None) -> S
         "StateDictOptions",
         submodules=(submodules, None),
         keep_submodule_prefixes=(options.keep_submodule_prefixes, True),
-        broadcast_from_rank0=(options.broadcast_from_rank0, False),
         flatten_optimizer_state_dict=(options.flatten_optimizer_state_dict, False),
         dsd_fqn_modifiers=(options.dsd_fqn_modifiers, "_fqn_modifiers"),
     )
@@ -109,11 +112,9 @@ def set_model_state_dict(
     options = check_options(options)
     plain = plain_name(model)
     known = {plain(name): (name, value) for name, value in model.state_dict().items()}
-    taken = {}
-    for key, value in model_state_dict.items():
-        name, ours = known.get(key, (key, None))
-        taken[name] = fit(value, ours)
-    return model.load_state_dict(taken, strict=options.strict)
+    taken = take(model_state_dict, lambda key: known[key][1] if key in known else None, options)
+    named = {known[key][0] if key in known else key: value for key, value in taken.items()}
+    return model.load_state_dict(named, strict=options.strict)
 
 
 def fit(value: Any, ours: Any) -> Any:
@@ -124,6 +125,40 @@ def fit(value: Any, ours: Any) -> Any:
     if piece is None or piece_of(value) is not None or tuple(value.shape) != piece.shape:
         return value
     return value[piece.place(ours)]
+
+
+@dataclass
+class Coming:
+    """A tensor that rank 0 is about to send."""
+
+    shape: Any
+    dtype: Any
+
+
+def coming(value: Any) -> Any:
+    """What rank 0 tells of a value before it sends the tensors."""
+    return Coming(value.shape, value.dtype) if isinstance(value, Tensor) else value
+
+
+def take(
+    values: dict[str, Any], ours: Callable[[str], Any], options: StateDictOptions
+) -> dict[str, Any]:
+    """The values, or rank 0's, cut to our parts; no rank but 0 holds two whole tensors at once."""
+    if not options.broadcast_from_rank0:
+        return {key: fit(value, ours(key)) for key, value in values.items()}
+    told = [{key: coming(value) for key, value in values.items()}]
+    broadcast_object_list(told, 0)
+    taken = {}
+    for key, value in told[0].items():
+        if isinstance(value, Coming):
+            whole = torch.empty(value.shape, dtype=value.dtype)
+            if get_rank() == 0:
+                whole = values[key].detach().cpu().contiguous()
+            broadcast(whole, 0)
+            part = fit(whole, ours(key))
+            value = part if part is whole else part.clone()
+        taken[key] = value
+    return taken
 
 
 # -------------------------------------------------------------------------------------- optimizers
@@ -213,19 +248,22 @@ def set_optimizer_state_dict(
     """Loads what `get_optimizer_state_dict` gave; each optimizer takes what is its own."""
     options = check_options(options)
     names = names_of(model)
+    told, states = [optim_state_dict.get("param_groups", [])], optim_state_dict.get("state", {})
+    if options.broadcast_from_rank0:
+        broadcast_object_list(told, 0)
     for optimizer in list_of(optimizers):
         numbers: dict[str, int] = {}
         state, groups = {}, []
-        saved = {tuple(group["params"]): group for group in optim_state_dict["param_groups"]}
+        saved = {tuple(group["params"]): group for group in told[0]}
         for group in optimizer.param_groups:
             ours = [names[id(p)] for p in group["params"]]
             if tuple(ours) not in saved:
                 raise ValueError("loaded state dict has a different number of parameter groups")
             for name, p in zip(ours, group["params"], strict=True):
                 number = numbers.setdefault(name, len(numbers))
-                if name in optim_state_dict["state"]:
-                    theirs = optim_state_dict["state"][name]
-                    state[number] = {key: fit(value, p) for key, value in theirs.items()}
+                theirs = take(states.get(name, {}), lambda _: p, options)  # noqa: B023
+                if theirs:
+                    state[number] = theirs
             found = {k: v for k, v in saved[tuple(ours)].items() if k != "params"}
             groups.append({**found, "params": [numbers[name] for name in ours]})
         optimizer.load_state_dict({"state": state, "param_groups": groups})

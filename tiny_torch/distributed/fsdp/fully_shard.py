@@ -126,8 +126,9 @@ def fully_shard(
     Called for layers first, then for the whole model: each call takes the parameters that none has
     taken, and gathers them together. A mesh of two dims cuts along the second, and keeps replicas
     along the first. Optimizers are made afterwards. Raises ValueError for parameters without dims
-    and containers without a forward, NotImplementedError for parameters that are not contiguous or
-    on the meta device, and for the arguments that are not here.
+    and containers without a forward, NotImplementedError for parameters that are not contiguous,
+    and for the arguments that are not here. On the meta device parts are made there, and
+    `to_empty` gives them memory.
     https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
 
     >>> import tiny_torch as torch
@@ -201,8 +202,6 @@ def check_parameter(parameter: Parameter, owners: list[tuple[Module, str]]) -> N
             "fully_shard doesn't support scalar parameters. Change "
             f"{name} to a 1D tensor with numel equal to 1."
         )
-    if parameter.is_meta:
-        raise NotImplementedError(f"fully_shard: {name} is on the meta device")
     if not parameter.is_contiguous():
         raise NotImplementedError("FSDP does not support non-contiguous parameters yet")
 

@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed import rings
 from tiny_torch.distributed.collectives import scatter_reduced
 from tiny_torch.distributed.pieces import Piece, cut, mark, piece_of, shard_sizes
+from tiny_torch.distributed.rows import flat
+from tiny_torch.distributed.world import new_group, world
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
 
@@ -41,6 +42,15 @@ class Dealing:
     param_dtype: torch.dtype | None
     reduce_dtype: torch.dtype | None
     divisor: float
+
+    def joined(self, inner: Any) -> Any:
+        """The group of all who hold parts of what `inner` has parts of: tensor parallelism's ranks
+        at each rank of this one's group."""
+        found: list[Any] = [None] * self.group.size()
+        torch.distributed.all_gather_object(found, inner.ranks, self.group)
+        ranks = sorted(rank for part in found for rank in part)
+        known = (group for group in world.groups if group.ranks == ranks)
+        return next(known, None) or new_group(ranks, use_local_synchronization=True)
 
 
 class Shard:
@@ -66,19 +76,22 @@ class Shard:
         before = piece_of(parameter)  # a part already, of tensor parallelism
         shape = tuple(parameter.shape) if before is None else before.shape
         offset = (0,) * parameter.ndim if before is None else before.offset
-        group = dealing.group if before is None else torch.distributed.group.WORLD
+        group = dealing.group if before is None else dealing.joined(before.group)
         piece = Piece(shape, (offset[0] + start, *offset[1:]), group)
         self.part = Parameter(mine.clone(), parameter.requires_grad)
         mark(self.part, piece)
         self.release()
 
     def take_memory(self) -> None:
-        """Gives the whole memory again."""
+        """Gives the whole memory again, where the part is now."""
+        if self.whole.device != self.part.device:
+            self.whole.data = torch.empty_like(self.whole, device=self.part.device)
         self.whole.untyped_storage().resize_(self.whole.numel() * self.whole.element_size())
 
     def release(self) -> None:
         """Takes the whole's memory back."""
-        self.whole.untyped_storage().resize_(0)
+        if not self.whole.is_meta:  # which has none
+            self.whole.untyped_storage().resize_(0)
 
     def parts_in(self, columns: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Each rank's part: its elements in the whole, and its place in a table's columns."""
@@ -140,6 +153,13 @@ class Shards:
         if self.is_whole or self.coming is not None:
             return
         for shard in self.shards:
+            if shard.part.is_meta:
+                raise RuntimeError(
+                    "FSDP parameters should be materialized from meta device before training, but "
+                    f"{shard.owners[0][1]} was still on meta device. For example, call "
+                    "module.to_empty(device) to materialize to device and call "
+                    "module.reset_parameters() on each module to initialize values."
+                )
             if shard.part.dtype != shard.kept:
                 raise NotImplementedError(
                     f"fully_shard: {shard.owners[0][1]} became {shard.part.dtype} after it was "
@@ -225,7 +245,7 @@ class Shards:
             for elements, part in shard.parts_in(its):
                 part.copy_(whole[elements])
         found = torch.empty_like(table[:1])
-        rows = [rings.flat(row) for row in table.cpu()]
+        rows = [flat(row) for row in table.cpu()]
         sum_up = torch.distributed.ReduceOp.SUM
         work: Any = scatter_reduced("fully_shard", group, found, rows, sum_up, True)
 

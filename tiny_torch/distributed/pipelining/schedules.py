@@ -17,6 +17,7 @@ Narayanan and others, 2021: https://arxiv.org/abs/2104.04473
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -95,6 +96,8 @@ class Schedule:
     ) -> None:
         refuse(type(self).__name__, **{name: (spec, None) for name, spec in specs.items()})
         self.stages = {stage.stage_index: stage for stage in stages}
+        for stage in stages:
+            stage.here = stages[0].here
         self.n_microbatches, self.loss_fn, self.scale_grads = n_microbatches, loss_fn, scale_grads
         self.order: list[Action] = []  # of this rank
 
@@ -141,10 +144,12 @@ class Schedule:
         has_backward = any(kind == "B" for kind, _, _ in order)
         has_loss = self.loss_fn is not None and (has_backward or target is not None)
         found: dict[int, Tensor] = {}
+        due = Counter(index for kind, index, _ in order if kind == "B")  # backwards of a stage
         for kind, index, i in order:
             stage = self.stages[index]
             if kind == "B":
-                stage.backward(i, found[i] if stage.is_last else None)
+                due[index] -= 1
+                stage.backward(i, found[i] if stage.is_last else None, not due[index])
                 continue
             output = stage.forward(i, *parts[i])
             if stage.is_last and has_loss and self.loss_fn is not None:

@@ -3,10 +3,14 @@
 Stage i of a group of n ranks is at rank i % n. Its forward takes what stage i - 1 sends, and its
 backward the gradients that stage i + 1 sends for what it got. A message has a tag of its own, so
 that it does not matter which comes first. Shapes and dtypes travel once, before the first tensors.
+
+A part may be DistributedDataParallel, or sharded by `fully_shard`: gradients of microbatches add up
+at each rank, and are averaged over the others in the backward of the last one.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import tiny_torch as torch
@@ -28,8 +32,8 @@ class PipelineStage:
 
     `input_args` and `output_args`, if given, are examples of a microbatch: RuntimeError if what
     comes has other shapes or dtypes. Raises ValueError for a stage that there is not, RuntimeError
-    for more ranks than stages, NotImplementedError for a part that is DistributedDataParallel or
-    sharded, and for `output_grads`, `input_grads`, `dw_builder`, `get_mesh`.
+    for more ranks than stages, NotImplementedError for `output_grads`, `input_grads`, `dw_builder`,
+    `get_mesh`.
     https://docs.pytorch.org/docs/stable/distributed.pipelining.html
     """
 
@@ -56,8 +60,6 @@ class PipelineStage:
         )
         if stage_index >= num_stages:
             raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
-        if isinstance(submodule, DistributedDataParallel | FSDPModule):
-            raise NotImplementedError(f"PipelineStage: a submodule of {type(submodule).__name__}")
         self.submod, self.stage_index, self.num_stages = submodule, stage_index, num_stages
         self.device, self.group = torch.device(device), group_of(group)
         self.group_rank, self.group_size = self.group.rank(), self.group.size()
@@ -70,7 +72,7 @@ class PipelineStage:
         self.expected = [metas_of(args) for args in (input_args, output_args)]
         self.input_metas: list[Meta] | None = None  # of what the stage before sends
         self.output_metas: list[Meta] | None = None
-        self.here: dict[int, list[Tensor]] = {}  # messages of stages at this rank, by tag
+        self.here: dict[int, list[Tensor]] = {}  # messages between this rank's stages, by tag
         self.clear()
 
     def clear(self) -> None:
@@ -126,7 +128,8 @@ class PipelineStage:
         if not self.is_first:
             inputs = self.receive_inputs(microbatch)
             args = tuple(inputs)
-        output = self.submod(*args, **kwargs)
+        with self.no_reduction():
+            output = self.submod(*args, **kwargs)
         outputs = list(output) if isinstance(output, tuple | list) else [output]
         self.check("output", metas_of(outputs), self.expected[1])
         if torch.is_grad_enabled():
@@ -164,9 +167,26 @@ class PipelineStage:
 
     # ------------------------------------------------------------------------------ backward
 
-    def backward(self, microbatch: int, loss: Tensor | None) -> None:
-        """The gradients of a microbatch: from the loss, or from what the next stage sends."""
+    def no_reduction(self) -> Any:
+        """A context in which a forward expects no reduction: several are under way at once."""
+        ddp = isinstance(self.submod, DistributedDataParallel)
+        return self.submod.no_sync() if ddp else nullcontext()
+
+    def prepare_for_backward(self, outputs: list[Tensor], is_last: bool) -> None:
+        """Lets the last microbatch's backward reduce what all have added up, and no other."""
+        if isinstance(self.submod, FSDPModule):
+            self.submod.set_requires_gradient_sync(is_last)
+            self.submod.set_reshard_after_backward(is_last)
+        elif isinstance(self.submod, DistributedDataParallel) and is_last:
+            self.submod.reducer.prepare_for_backward([t for t in outputs if t.requires_grad])
+
+    def backward(self, microbatch: int, loss: Tensor | None, is_last: bool) -> None:
+        """The gradients of a microbatch: from the loss, or from what the next stage sends.
+
+        `is_last` says that no other microbatch's backward follows in this step.
+        """
         inputs, outputs = self.held.pop(microbatch)
+        self.prepare_for_backward(outputs, is_last)
         if loss is not None:
             loss.backward()
         else:

@@ -1,0 +1,92 @@
+"""Small messages through shared memory: who sleeps is woken, who is elsewhere is found."""
+
+import os
+import random
+import socket
+import time
+
+import pytest
+from ranks import outcomes, values
+
+import tiny_torch as torch
+import tiny_torch.distributed as dist
+from tiny_torch.distributed.links import AWAKE, Call, Receipt
+from tiny_torch.distributed.mailbox import HEADER, Mailbox, length_of
+from tiny_torch.distributed.rows import flat
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_early_and_late_ranks(n):
+    """Ranks pause at random, less and longer than they look before they sleep."""
+
+    def run(rank, n):
+        moments, found = random.Random(rank), 0
+        for i in range(200):
+            if moments.random() < 0.3:
+                time.sleep(moments.choice([2e-5, 1e-4, 1e-3]))
+            x = torch.full((1 + i % 7,), float(rank + i))
+            dist.all_reduce(x)
+            found += x.tolist() == [n * i + n * (n - 1) / 2] * len(x)
+            if i % 50 == 0:
+                large = torch.full((5000,), float(rank))  # by sockets, between
+                dist.all_reduce(large)
+                found += large[0].item() == n * (n - 1) / 2
+                dist.barrier()
+        return found
+
+    assert values(run, n) == [204] * n
+
+
+@pytest.mark.parametrize("size", [1, 5000])
+def test_a_rank_in_another_collective_is_found(size):
+    """Rank 1 waits for bytes by the socket, rank 0 at the mailbox: neither sends."""
+
+    def run(rank, n):
+        x = torch.ones(size)
+        if rank == 0:
+            dist.barrier()
+        else:
+            dist.broadcast(x, 0)
+
+    before = time.monotonic()
+    found = outcomes(run, 2)
+    assert time.monotonic() - before < 8
+    assert {kind for kind, _ in found} == {"DistBackendError"}
+    text = " ".join(text for _, text in found)
+    assert "rank 1: broadcast(0)" in text and "rank 0 is in barrier, collective 1" in text
+
+
+def test_a_waking_that_came_late_is_left_out():
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    before, now = (Call(n, "all_reduce(SUM) float32 [2]", 5.0, [0, 1]) for n in (6, 7))
+    for message in (before.header(8 | AWAKE), before.header(8 | AWAKE), now.header(8), b"12345678"):
+        theirs.sendall(message)
+    place = bytearray(8)
+    receipt = Receipt(1, ours, now.header(8), memoryview(place))
+    while not receipt.take(now):
+        pass
+    assert place == b"12345678"
+    theirs.sendall(Call(8, "barrier", 5.0, [0, 1]).header(0))
+    with pytest.raises(dist.DistBackendError, match="rank 1 is in barrier, collective 8"):
+        Receipt(1, ours, now.header(8), memoryview(place)).take(now)
+
+
+def test_places_take_turns_and_sleepers_are_known():
+    file = os.memfd_create("mailbox")
+    os.truncate(file, length_of(2))
+    first, second = (Mailbox(rank, 2, file) for rank in range(2))
+    os.close(file)
+    ones, row = torch.ones(3), flat(torch.ones(3))
+    headers, rows = first.turn(row)
+    headers[0][:] = b"h" * HEADER
+    rows[0].copy_(row)
+    assert first.publish() == [] and first.look() == [1]
+    assert first.sleep() == [1] and first.next_header(1) is None
+    assert second.next_header(0) == b"h" * HEADER
+    theirs = second.turn(row)
+    assert second.publish() == [0] and second.look() == [] == first.missing()
+    assert theirs[1][0].elements.equal(ones)
+    first.turn(row)[1][0].copy_(flat(2 * ones))
+    assert first.publish() == []
+    assert theirs[1][0].elements.equal(ones)  # which the next exchange has left

@@ -1,0 +1,116 @@
+"""Mailbox: memory that all ranks of a group see, through which small messages go from all to all.
+
+Each rank has two places in it, which it uses in turn. It writes there what collective this is and
+its bytes, and then the number of the exchange: who sees the number sees the bytes (processors keep
+the order of stores; where they do not, links.py makes no mailbox). Who has not seen the numbers of
+all others for some microseconds says so in the memory, and sleeps at its sockets: whoever comes
+later wakes it by a message. When a rank has seen all numbers k + 1, everyone has read what was
+written for k; so at k + 2 the place can be used again.
+
+    numbers   | rank 0 | rank 1 | ...    the exchange for which a rank has written
+    sleepers  | rank 0 | rank 1 | ...    the exchange for which it sleeps
+    places    | rank 0: even | rank 0: odd | rank 1: even | ...
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import platform
+import threading
+import time
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.distributed.rows import Flat
+from tiny_torch.tensor import wrap
+
+LARGEST = 16 * 1024  # bytes of a message
+HEADER = 128  # bytes of links.HEADER
+PLACE = HEADER + LARGEST
+KINDS = 256  # of rows whose places are kept
+SPIN = 50e-6  # seconds for which a rank looks before it sleeps
+IN_ORDER = platform.machine() in ("x86_64", "AMD64")
+
+
+class Mailbox:
+    """The shared memory of a group, as one of its ranks sees it."""
+
+    def __init__(self, rank: int, size: int, file: int) -> None:
+        self.rank, self.size, self.count = rank, size, 0
+        self.memory = mmap.mmap(file, length_of(size))
+        words = memoryview(self.memory).cast("Q")
+        self.numbers, self.sleepers = words[:size], words[size : 2 * size]
+        self.bytes = memoryview(self.memory)
+        self.array = torch.frombuffer(self.memory, dtype=torch.uint8).array
+        self.start = length_of(size) - 2 * size * PLACE
+        self.places: dict[Any, tuple[list[memoryview], list[Flat]]] = {}  # by kind of row
+        self.fence = threading.Lock()  # taking it orders a store before a later load
+
+    def turn(self, like: Flat) -> tuple[list[memoryview], list[Flat]]:
+        """Begins an exchange: all ranks' places for a header and for a row such as this one."""
+        self.count += 1
+        key = self.count % 2, like.elements.dtype, like.nbytes
+        found = self.places.get(key)
+        if found is None:
+            if len(self.places) >= KINDS:
+                self.places.clear()
+            headers = [self.header(rank, self.count) for rank in range(self.size)]
+            rows = [self.row(rank, like) for rank in range(self.size)]
+            found = self.places[key] = headers, rows
+        return found
+
+    def place(self, rank: int, count: int) -> int:
+        """Where a rank writes in an exchange."""
+        return self.start + (2 * rank + count % 2) * PLACE
+
+    def header(self, rank: int, count: int) -> memoryview:
+        """Where a rank says in which collective it is."""
+        return self.bytes[self.place(rank, count) :][:HEADER]
+
+    def row(self, rank: int, like: Flat) -> Flat:
+        """Where a rank writes as many elements, of the same dtype."""
+        start = (self.place(rank, self.count) + HEADER) // like.itemsize
+        dtype = like.elements.array.dtype
+        return Flat(wrap(self.array.reinterpret(dtype, (len(like),), (1,), start)))
+
+    def publish(self) -> list[int]:
+        """Says that this rank has written; who sleeps until it has."""
+        self.numbers[self.rank] = count = self.count
+        with self.fence:
+            if count not in self.sleepers:
+                return []
+        return [rank for rank, asleep in enumerate(self.sleepers) if asleep == count]
+
+    def missing(self) -> list[int]:
+        """Who has not written yet."""
+        return [rank for rank, number in enumerate(self.numbers) if number < self.count]
+
+    def look(self) -> list[int]:
+        """Who has not written yet, after some microseconds, which let others run."""
+        numbers, count = self.numbers, self.count
+        if min(numbers) >= count:
+            return []
+        end = time.perf_counter() + SPIN
+        while time.perf_counter() < end:
+            for _ in range(20):
+                if min(numbers) >= count:
+                    return []
+            os.sched_yield()
+        return self.missing()
+
+    def sleep(self) -> list[int]:
+        """Says that this rank sleeps from now on, and until whose messages."""
+        self.sleepers[self.rank] = self.count
+        with self.fence:
+            return self.missing()
+
+    def next_header(self, rank: int) -> bytes | None:
+        """In which collective a rank is, if that is behind the last exchange of this one."""
+        number = self.numbers[rank]
+        return bytes(self.header(rank, number)) if number > self.count else None
+
+
+def length_of(size: int) -> int:
+    """The bytes of a mailbox: two lines of words, and the places."""
+    return -(-16 * size // 128) * 128 + 2 * size * PLACE
