@@ -62,6 +62,14 @@ SUITES = {
     "einops": "einops/tests",
     "opt-einsum": "opt_einsum/tests",
     "skorch": "skorch/tests",
+    "gpytorch": "test",
+    "linear-operator": "test",
+    # Their tests are not distributed: the examples of their docstrings, by PYTEST_ADDOPTS=
+    # "--doctest-modules --doctest-continue-on-failure --doctest-ignore-import-errors
+    # -o doctest_optionflags='NUMBER NORMALIZE_WHITESPACE ELLIPSIS'"
+    "kornia": "kornia/",
+    "lightning-fabric": "lightning_fabric/",
+    "torchmetrics": "torchmetrics/",
 }
 
 

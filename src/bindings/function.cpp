@@ -295,6 +295,20 @@ PyObject* get_doc(PyObject* self, void*) {
   return PyObject_GetAttrString(reinterpret_cast<Function*>(self)->plain, "__doc__");
 }
 
+// The module, which compat/naming.py sets.
+PyObject* get_module(PyObject* self, void*) {
+  return Py_NewRef(reinterpret_cast<Function*>(self)->module);
+}
+
+int set_module(PyObject* self, PyObject* name, void*) {
+  if (!name || !PyUnicode_Check(name)) {
+    PyErr_SetString(PyExc_TypeError, "__module__ must be set to a string object");
+    return -1;
+  }
+  Py_XSETREF(reinterpret_cast<Function*>(self)->module, Py_NewRef(name));
+  return 0;
+}
+
 PyObject* show(PyObject* self) {
   return PyUnicode_FromFormat("<function %U at %p>", reinterpret_cast<Function*>(self)->qualname,
                               static_cast<void*>(self));
@@ -308,12 +322,12 @@ PyObject* reduce(PyObject* self, PyObject*) {
 PyMemberDef members[] = {
     {"quick", T_OBJECT, offsetof(Function, quick), 0, nullptr},  // None: nothing is tried first
     {"__wrapped__", T_OBJECT_EX, offsetof(Function, plain), READONLY, nullptr},
-    {"__module__", T_OBJECT_EX, offsetof(Function, module), READONLY, nullptr},
     {"__qualname__", T_OBJECT_EX, offsetof(Function, qualname), READONLY, nullptr},
     {"asks", T_INT, offsetof(Function, asks), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
+                            {"__module__", get_module, set_module, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};

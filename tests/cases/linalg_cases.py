@@ -125,6 +125,11 @@ CALLS: dict[str, Any] = {
                 lambda m, A, u=upper: triangle(A, u).cholesky_inverse(u),
                 SQUARE,
             ),
+            (
+                "cholesky_solve of a whole matrix",
+                lambda m, A, B, u=upper: m.cholesky_solve(B, spd(A), upper=u),
+                [[(3, 3), (3, 2)], [(2, 3, 3), (3, 1)], [(2, 1, 3, 3), (4, 3, 2)]],
+            ),
         )
     },
     "lu": (lambda m, A: m.linalg.lu(A), ANY),

@@ -56,6 +56,11 @@ OTHERS = [
     "torch.overrides.has_torch_function((torch.ones(1),))",
     "str(torch.nn.modules.module._IncompatibleKeys([], []))",
     "torch.serialization.DEFAULT_PROTOCOL",
+    "torch.autograd.forward_ad.unpack_dual(torch.ones(2))",
+    "torch.autograd.forward_ad.unpack_dual(tensor=torch.ones(2, requires_grad=True)).tangent",
+    "torch.autograd.forward_ad.unpack_dual(3), torch.autograd.forward_ad.unpack_dual()",
+    "torch.autograd.forward_ad.UnpackedDualTensor(torch.ones(1), tangent=torch.zeros(1)).tangent",
+    "[fake_tensor.is_fake(x) for x in (torch.ones(1), torch.ones(1, device='meta'), 3)]",
     "torch.hub.HASH_REGEX.search('resnet18-bfd8deac.pth')[1]",
 ]  # fmt: skip
 
@@ -68,7 +73,9 @@ def answer(torch, call):
         return [torch.tensor([2.0, 0.5]), torch.tensor([[0.25, 1.5], [1.0, 4.0]])]
 
     foreach = importlib.import_module(f"{torch.__name__}.utils._foreach_utils")
+    fake_tensor = importlib.import_module(f"{torch.__name__}._subclasses.fake_tensor")
     names = {"torch": torch, "xs": xs, "ys": ys, "foreach": foreach, "a": xs()}
+    names["fake_tensor"] = fake_tensor
     try:
         return repr((eval(call % "a" if "%s" in call else call, names), names["a"]))
     except Exception as error:

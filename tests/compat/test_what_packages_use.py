@@ -24,18 +24,24 @@ def test_the_runner_names_classes_and_gives_the_names_back(tmp_path):
         file.seek(0)
         assert isinstance(torch.load(file, weights_only=False)[0], torch.nn.Linear)
         assert torch.torch is torch
+        assert repr(torch.Generator()).startswith("<torch._C.Generator object at ")
+        functions = torch.nn.init.normal_, torch.nn.utils.clip_grad_norm_, torch.nn.functional.relu
+        print(*[function.__module__ for function in functions])
+        assert all(pickle.loads(pickle.dumps(each)) is each for each in functions)
         """
     said = (
         "torch.nn.modules.linear.Linear torch.nn.modules.container.Sequential torch.Tensor "
         "torch.optim.sgd.SGD torch.distributions.normal.Normal torch.optim.lr_scheduler.StepLR"
     )
     classes = " ".join(f"<class '{name}'>" for name in said.split())
-    assert output(run(tmp_path, text)) == classes + "\n"
+    functions = "torch.nn.init torch.nn.utils.clip_grad torch.nn.functional"
+    assert output(run(tmp_path, text)) == f"{classes}\n{functions}\n"
     text = """
         import tiny_torch
         with tiny_torch.as_torch():
             assert tiny_torch.nn.Linear.__module__ == "torch.nn.modules.linear"
         print(tiny_torch.nn.Linear, tiny_torch.Tensor)
+        assert tiny_torch.nn.init.normal_.__module__ == "tiny_torch.nn.init"
         """
     run(tmp_path, text, name="plain.py")
     done = output(run(tmp_path, text, command=(str(tmp_path / "plain.py"),)))

@@ -1,31 +1,42 @@
-"""Under the runner, classes say where PyTorch has them: `torch.nn.Linear.__module__`.
+"""Under the runner, classes and functions say where PyTorch has them: `torch.nn.Linear.__module__`.
 
 Packages look there what they were given: opt_einsum takes the first part of a tensor's
-`type(x).__module__` for the library that computes. Outside of the runner classes are ours.
+`type(x).__module__` for the library that computes, lightning's mode that leaves weights empty asks
+whether a function is one of `torch.nn.init`. Outside of the runner both are ours.
 """
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.compat.paths import public_name
 from tiny_torch.compat.refused import names_of_pytorch
 
-ours: dict[type, str] = {}  # the modules of the classes that were renamed
+ours: dict[Any, str] = {}  # the modules of the classes and functions that were renamed
+IN_C = {"Generator": "torch._C"}  # whose names PyTorch shows elsewhere
+OF_CPP = ("torch", "torch.linalg", "torch.special")  # where functions are of C++ in PyTorch
 
 
 def rename(module: ModuleType) -> None:
-    """Renames those classes of a module that PyTorch has at the module's public path."""
+    """Renames those classes of a module that PyTorch has at the module's public path.
+
+    Functions, too, where the module defines them, and they are of Python in PyTorch.
+    """
     known = names_of_pytorch()
     space = public_name(module.__name__)
     for name in known.get(space, ()):
         found = vars(module).get(name)
-        if not isinstance(found, type) or not found.__module__.startswith("tiny_torch"):
+        if type(found) in (FunctionType, _core.Function):
+            if found.__module__ != module.__name__ or space in OF_CPP:
+                continue
+        elif not isinstance(found, type) or not found.__module__.startswith("tiny_torch"):
             continue
         home = public_name(found.__module__)
         ours[found] = found.__module__
-        found.__module__ = home if home in known else space
+        found.__module__ = IN_C.get(name, home if home in known else space)
 
 
 def rename_all() -> None:

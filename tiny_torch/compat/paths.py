@@ -114,6 +114,7 @@ PATHS = [(*places.split(), names) for places, names in rows("""
 . futures: Future
 . jit: ScriptFunction ScriptModule
 autograd autograd.anomaly_mode: detect_anomaly set_detect_anomaly
+autograd.forward_ad compat.private: UnpackedDualTensor unpack_dual
 autograd.graph autograd.multi_grad: register_multi_grad_hook
 autograd.variable autograd.function: Variable VariableMeta
 autograd.profiler compat.private: emit_itt emit_nvtx
@@ -123,6 +124,7 @@ fx.experimental.proxy_tensor compat.private: get_proxy_mode
 library compat.custom_op: CustomOpDef custom_op register_autograd register_fake
 nn.utils._named_member_accessor compat.private: swap_tensor
 special functions.elementwise.erfcx: erfcx
+_subclasses.fake_tensor compat.private: is_fake
 utils._contextlib compat.private: _DecoratorContextManager
 utils._python_dispatch compat.private: TorchDispatchMode is_traceable_wrapper_subclass
     return_and_correct_aliasing

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from tiny_torch.base.devices import cuda_count
 from tiny_torch.compat.refused import refusing, refusing_class
@@ -42,6 +42,26 @@ emit_nvtx = refusing_class("torch.autograd.profiler.emit_nvtx", NO_MARKS)
 
 def is_batchedtensor(x: Tensor) -> bool:
     """False: no tensor stands for those of a batch."""
+    return False
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` answers: a tensor, and the tangent that goes with it forwards."""
+
+    primal: Any
+    tangent: Tensor | None
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """(tensor, None): no tensor has a tangent, at any level. `func.jvp` differentiates backwards.
+
+    https://pytorch.org/docs/stable/generated/torch.autograd.forward_ad.unpack_dual.html
+    """
+    return UnpackedDualTensor(tensor, None)
+
+
+def is_fake(x: Any) -> bool:
+    """False: a tensor without numbers is one on the device meta."""
     return False
 
 

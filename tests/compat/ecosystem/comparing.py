@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
@@ -34,14 +35,14 @@ def version(package: str) -> str | None:
         return None
 
 
-def answer(package: str, ours: bool) -> tuple[list | None, str]:
+def answer(package: str, ours: bool, script: str = "uses.py") -> tuple[Any, str]:
     """(numbers and texts, ""), or (None, the last line of the error)."""
     runner = ["-m", "tiny_torch", "run"] if ours else []
     paths = [os.environ.get("PYTHONPATH", ""), *([str(ROOT)] if ours else [])]
     settings = {"OMP_NUM_THREADS": "1", "KERAS_BACKEND": "torch", "HF_HUB_OFFLINE": "1"}
     settings["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     done = subprocess.run(
-        [sys.executable, *runner, str(FOLDER / "uses.py"), package],
+        [sys.executable, *runner, str(FOLDER / script), package],
         capture_output=True,
         text=True,
         timeout=600,

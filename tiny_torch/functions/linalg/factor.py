@@ -27,7 +27,7 @@ from tiny_torch.ops.linalg.factor import (
 )
 from tiny_torch.ops.linalg.lapack import check_broadcast, check_info
 from tiny_torch.ops.linalg.matrices import LinalgEig
-from tiny_torch.ops.linalg.triangular import LinalgSolveTriangular
+from tiny_torch.ops.linalg.triangular import CholeskySolve
 from tiny_torch.tensor import Tensor
 
 NOT_POSITIVE = (
@@ -111,14 +111,7 @@ def cholesky_solve(
         )
     check_broadcast(input.shape[:-2], input2.shape[:-2])
     check_implemented("cholesky_solve_cpu", input.dtype, SINGLE_AND_DOUBLE)
-    return into(out, solve_by_factor(input2, input, bool(upper)))
-
-
-def solve_by_factor(L: Tensor, B: Tensor, upper: bool) -> Tensor:
-    """X with L L^T X = B, or L^T L X = B if `upper`."""
-    lower = L.mT if upper else L
-    Y = apply(LinalgSolveTriangular, lower, B, False, True, False)
-    return apply(LinalgSolveTriangular, lower.mT, Y, True, True, False)
+    return into(out, apply(CholeskySolve, input, input2, bool(upper)))
 
 
 @function_and_method
@@ -141,7 +134,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Any = None) -> 
     order = zeros.int().argmax(-1) + 1 if zeros.shape[-1] else zeros.sum(-1)
     check_info("cholesky_inverse", order * zeros.any(-1), WITHOUT_INVERSE)
     eye = input.new_ones(input.shape[-1]).diag_embed()
-    return into(out, solve_by_factor(input, eye.expand(input.shape), bool(upper)))
+    return into(out, apply(CholeskySolve, eye.expand(input.shape), input, bool(upper)))
 
 
 @as_one

@@ -1,4 +1,4 @@
-"""Triangular systems of equations, by substitution."""
+"""Triangular systems of equations, by substitution, and those of a Cholesky factor."""
 
 from __future__ import annotations
 
@@ -74,3 +74,35 @@ class LinalgSolveTriangular(Op):
             to_A = to_A.triu(kept) if upper else to_A.tril(-kept)
             to_A = sum_to(to_A, A_shape, to_A.dtype)
         return to_A, sum_to(to_B, B_shape, to_B.dtype) if needs[1] else None
+
+
+class CholeskySolve(Op):
+    """X with L L^T X = B, or L^T L X = B if `upper`; one triangle of L is read.
+
+    The gradient is that of a whole matrix L, as PyTorch's: it is not 0 in the other triangle.
+    """
+
+    arity = 2
+    saves = (1, ~0)
+
+    @staticmethod
+    def forward(B, L, upper):
+        def solve(L, B):
+            return substitute(L.swapaxes(-1, -2), substitute(L, B, False), True)
+
+        batch = np.broadcast_shapes(L.shape[:-2], B.shape[:-2])
+        wide = B.expand((*batch, *B.shape[-2:]))
+        X = by_columns(lapack("cholesky_solve", solve, L.transpose(-1, -2) if upper else L, wide))
+        return X, (L, X, B.shape, L.shape, upper)
+
+    @staticmethod
+    @in_tensors
+    def backward(saved, grad, needs):
+        L, X, B_shape, L_shape, upper = saved
+        to_B = apply(CholeskySolve, grad, L, upper)
+        to_L = None
+        if needs[1]:
+            to_A = -(to_B @ X.mT)
+            to_A = to_A + to_A.mT
+            to_L = sum_to(L @ to_A if upper else to_A @ L, L_shape, L.dtype)
+        return sum_to(to_B, B_shape, to_B.dtype) if needs[0] else None, to_L
