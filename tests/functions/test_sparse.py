@@ -73,6 +73,14 @@ ANSWERS = {
     "empty": lambda m, s, c, D: (
         m.sparse_coo_tensor((2, 3)), m.sparse_coo_tensor((2, 3)) @ m.ones(3, 2),
     ),
+    "zeros": lambda m, s, c, D: (
+        m.zeros_like(s), m.zeros_like(rows_of_two(m)), m.empty_like(c, dtype=m.float32),
+        m.zeros_like(s, layout=m.strided),
+    ),
+    "new": lambda m, s, c, D: (
+        s.new(s._indices(), s._values(), s.size()), c.new(c.indices(), c._values()), c.new(2, 3),
+        c.new(), c.new(m.Size([2])),
+    ),
     "legacy": lambda m, s, c, D: (
         m.sparse.FloatTensor(m.tensor(INDICES), m.ones(5), m.Size([4, 3])),
         m.sparse.DoubleTensor(2, 3),

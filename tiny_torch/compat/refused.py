@@ -82,7 +82,7 @@ REASONS = {
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
     "fx.experimental": "it traces no program into a graph",
-    "_dynamo._trace_wrapped_higher_order_op": "there is no compiler",
+    "_dynamo._trace_wrapped_higher_order_op _dynamo.testing": "there is no compiler",
     "library": "of operators it takes those that custom_op makes",
     "_ops": "its functions are Python's",
     "autograd.forward_ad": "torch.func.jvp differentiates forwards",

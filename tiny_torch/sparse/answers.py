@@ -139,6 +139,8 @@ ANSWERS: dict[str, Callable] = {
     "__array__": no_numpy,
     "type": type_text,
     "clone": clone,
+    "new": building.new,
+    **dict.fromkeys(("zeros_like", "empty_like"), building.zeros_like),
     **{name: conversion(name) for name in ("to", "cpu", "cuda", *CONVERSIONS)},
     # what is computed
     "add": functions.add,
