@@ -156,6 +156,7 @@ ANSWERS: dict[str, Callable] = {
     "pow": functions.power,
     "__pow__": functions.power,
     "zero_": functions.zero_,
+    "resize_as_": functions.resize_as_,
     "copy_": functions.in_place(lambda x, other: clone(other)),
     "sum": functions.sum,
     "norm": functions.norm,
