@@ -95,7 +95,6 @@ REASONS = {
         "of torchvision's models it has AlexNet, MobileNetV2, ResNet, VGG and ViT"
     ),
     "mtia xpu": "it computes on the CPU and on CUDA",
-    "signal signal.windows": "of windows it has torch.hann_window and its kin",
     "compat.torchvision.io compat.torchvision.ops compat.torchvision.ops.misc": (
         "of torchvision it has data sets, models without weights and transforms"
     ),
