@@ -72,6 +72,16 @@ def test_signal_windows(oracle, name, options):
             np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 0, 1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "bfloat16"])
+def test_lengths_of_signal_windows_may_be_tensors(oracle, dtype):
+    for name in ("bartlett", "hann", "kaiser", "blackman"):
+        ours, theirs = (
+            getattr(torch.signal.windows, name)(torch.tensor(1, dtype=getattr(torch, dtype)))
+            for torch in (tiny_torch, oracle)
+        )
+        assert ours.tolist() == theirs.tolist()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -80,6 +90,7 @@ def test_signal_windows(oracle, name, options):
         "kaiser(5, layout=torch.sparse_coo)", "kaiser(5, beta=-1)", "gaussian(5, std=0)",
         "exponential(5, tau=0)", "exponential(5, center=2)", "exponential(5, tau=-1, center=1)",
         "general_cosine(5, a=[])", "general_cosine(5, a=3)", "cosine()", "cosine(5, 5)",
+        "bartlett(torch.tensor(-1))",
     ],
 )  # fmt: skip
 def test_signal_windows_refuse(oracle, text):

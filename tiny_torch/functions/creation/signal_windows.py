@@ -27,7 +27,14 @@ __all__ = [
 def checked(
     name: str, length: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool
 ) -> tuple[int, dict[str, Any]]:
-    """The number of samples, and how they are stored."""
+    """The number of samples, and how they are stored.
+
+    The number may be a 0-d tensor, and 0 and 1 of any type, as in PyTorch.
+    """
+    if isinstance(length, Tensor) and length.ndim == 0:
+        length = length.item()
+    if isinstance(length, (bool, float)) and length in (0, 1):
+        length = int(length)
     count = as_int(name, "M", 1, length)
     if count < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={count}")
