@@ -66,8 +66,7 @@ ASKED = (
 LACKING = (
     "ao.quantization", "autograd.forward_ad", "export", "fft", "library", "masked",
     "monitor", "nested", "nn.quantized",
-    "nn.utils.stateless", "package", "signal.windows",
-    "utils.cpp_extension",
+    "nn.utils.stateless", "package", "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.
 INTERNAL = re.compile(

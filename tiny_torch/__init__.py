@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
     from tiny_torch.export import onnx
     from tiny_torch.func import vmap
     from tiny_torch.functions import torch_linalg as linalg
+    from tiny_torch.functions import torch_signal as signal
     from tiny_torch.functions import torch_special as special
     from tiny_torch.functions._published import *
     from tiny_torch.tools import profiler

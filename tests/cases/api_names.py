@@ -192,7 +192,8 @@ THEN = {
         cholesky_inverse cholesky_solve geqrf lu lu_solve lu_unpack orgqr
         std_mean subtract swapaxes swapdims take take_along_dim tan_ tanh_ tensor_split tensordot
         threshold threshold_ tile trace trapezoid trapz tril_indices triplet_margin_loss
-        triu_indices true_divide trunc_ typename unflatten unique_consecutive unravel_index vander
+        triu_indices true_divide trunc_ typename unflatten unfold_copy unique_consecutive
+        unravel_index vander
         var_mean vdot vsplit xlogy xlogy_ zero_
     """,
     "torch.linalg": """
@@ -204,6 +205,10 @@ THEN = {
     "torch.special": """
         digamma erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit
         logsumexp multigammaln polygamma psi round sinc softmax xlogy
+    """,
+    "torch.signal.windows": """
+        bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann
+        kaiser nuttall
     """,
     "torch.random": "fork_rng get_rng_state initial_seed seed set_rng_state",
     "torch.distributions": """

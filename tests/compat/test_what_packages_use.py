@@ -1,6 +1,7 @@
 """What packages around PyTorch ask for and scripts hardly do."""
 
 import gc
+import sys
 import warnings
 from importlib import import_module
 
@@ -268,3 +269,13 @@ def test_warnings_of_a_line_come_once_beside_arrays(package):
             y = torch.tensor(np.ones((3, 1), "float32"))
             torch.nn.functional.mse_loss(y, torch.ones(3))
     assert len([w for w in found if "broadcasting" in str(w.message)]) == 1
+
+
+# ------------------------------------------------------------------------------ what torchinfo asks
+def test_a_storage_counts_its_bytes(torch):
+    few, many = (sys.getsizeof(torch.zeros(n).untyped_storage()) for n in (0, 1000))
+    assert many - few == 4000
+
+
+def test_an_uninitialized_parameter_says_where_it_is(torch):
+    assert torch.nn.UninitializedParameter().is_cuda is False

@@ -73,6 +73,18 @@ ANSWERS = {
     "empty": lambda m, s, c, D: (
         m.sparse_coo_tensor((2, 3)), m.sparse_coo_tensor((2, 3)) @ m.ones(3, 2),
     ),
+    "zeros": lambda m, s, c, D: (
+        m.zeros_like(s), m.zeros_like(rows_of_two(m)), m.empty_like(c, dtype=m.float32),
+        m.zeros_like(s, layout=m.strided),
+    ),
+    "new": lambda m, s, c, D: (
+        s.new(s._indices(), s._values(), s.size()), c.new(c.indices(), c._values()), c.new(2, 3),
+        c.new(), c.new(m.Size([2])),
+    ),
+    "resize": lambda m, s, c, D: (
+        s.new().resize_as_(s), s.detach().clone().resize_as_(m.sparse_coo_tensor((5, 3))),
+        m.zeros_like(s).resize_as_(rows_of_two(m)),
+    ),
     "legacy": lambda m, s, c, D: (
         m.sparse.FloatTensor(m.tensor(INDICES), m.ones(5), m.Size([4, 3])),
         m.sparse.DoubleTensor(2, 3),
@@ -220,6 +232,10 @@ REFUSED = [
     (lambda m, c: m.tensor(3.0).to_sparse(), NotImplementedError, "no sparse dims"),
     (lambda m, c: m.eye(2).to_sparse(dense_dim=1), NotImplementedError, "dense_dim"),
     (lambda m, c: m.sparse_coo_tensor([[5]], [1.0], (2,)), RuntimeError, "found index 5"),
+    (lambda m, c: c.resize_as_(m.sparse_coo_tensor((2, 3))), RuntimeError, "shrinking the size"),
+    (lambda m, c: c.resize_as_(m.sparse_coo_tensor((9, 3, 2))), RuntimeError, "changing the num"),
+    (lambda m, c: c.resize_as_(m.ones(4, 3)), NotImplementedError, "but as a sparse one"),
+    (lambda m, c: m.zeros_like(c, pin_memory=True), NotImplementedError, "pin_memory"),
     (lambda m, c: m.ones(2, 2).sparse_mask(c), RuntimeError, "incompatible sizes"),
     (lambda m, c: m.sparse.FloatTensor([[1]], c.values()[:1]), TypeError, "expected values of"),
 ]

@@ -68,6 +68,8 @@ random: functions.random.generator
 return_types: base.return_types
 safetensors: exchange.safetensors
 serialization: exchange.serialization
+signal: functions.torch_signal
+signal.windows: functions.creation.signal_windows
 special: functions.torch_special
 storage: functions.storage
 testing: utils.testing

@@ -82,7 +82,7 @@ REASONS = {
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
     "fx.experimental": "it traces no program into a graph",
-    "_dynamo._trace_wrapped_higher_order_op": "there is no compiler",
+    "_dynamo._trace_wrapped_higher_order_op _dynamo.testing": "there is no compiler",
     "library": "of operators it takes those that custom_op makes",
     "_ops": "its functions are Python's",
     "autograd.forward_ad": "torch.func.jvp differentiates forwards",
@@ -95,7 +95,6 @@ REASONS = {
         "of torchvision's models it has AlexNet, MobileNetV2, ResNet, VGG and ViT"
     ),
     "mtia xpu": "it computes on the CPU and on CUDA",
-    "signal signal.windows": "of windows it has torch.hann_window and its kin",
     "compat.torchvision.io compat.torchvision.ops compat.torchvision.ops.misc": (
         "of torchvision it has data sets, models without weights and transforms"
     ),

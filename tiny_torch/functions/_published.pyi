@@ -259,6 +259,7 @@ from tiny_torch.functions.shape.parts import as_strided_ as as_strided_
 from tiny_torch.functions.shape.parts import diagonal as diagonal
 from tiny_torch.functions.shape.parts import narrow as narrow
 from tiny_torch.functions.shape.parts import select as select
+from tiny_torch.functions.shape.parts import unfold_copy as unfold_copy
 from tiny_torch.functions.shape.split import chunk as chunk
 from tiny_torch.functions.shape.split import split as split
 from tiny_torch.functions.shape.split import split_with_sizes as split_with_sizes

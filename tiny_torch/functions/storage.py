@@ -84,6 +84,9 @@ class _Storage:
         """The number of bytes."""
         return self._any.storage_nbytes
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def size(self) -> int:
         """The number of elements."""
         return self._any.storage_nbytes // self._any.itemsize

@@ -112,7 +112,7 @@ class Optimizer(Saving):
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._prepare_hooks()
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be "
@@ -129,7 +129,7 @@ class Optimizer(Saving):
         for group in groups:
             self.add_param_group(group)
 
-    def _prepare_hooks(self) -> None:
+    def _patch_step_function(self) -> None:
         for name in Optimizer.__annotations__:
             self.__dict__.setdefault(name, OrderedDict())
         cls = type(self)
@@ -159,7 +159,7 @@ class Optimizer(Saving):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._prepare_hooks()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from tiny_torch.base.modes import INFERENCE, NO_GRAD, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
-from tiny_torch.program.guards import PLAIN, Recorder
+from tiny_torch.program.guards import CHANGES, PLAIN, Recorder
 from tiny_torch.program.show import text_of
 from tiny_torch.tensor import Tensor, wrap
 
@@ -56,7 +56,8 @@ class Refusal(Exception):
 class Compiled:
     """`function`, of which recordings are run instead where one fits.
 
-    With `fullgraph`, RuntimeError where it cannot be recorded. With `steps` the function may be a
+    With `fullgraph`, RuntimeError where it cannot be recorded; of a first call that changes what it
+    reads, such as a cache, only if the next one does so, too. With `steps` the function may be a
     whole step of a training: `record`.
     """
 
@@ -121,10 +122,11 @@ class Compiled:
         case = Case(inputs, self.steps)
         case.objects = [x for x in leaves if not is_tensor(x)]
         result = case.record(recorder, lambda: self.function(*args, **kwargs))
+        fills = not cases and case.refusal.startswith(CHANGES)  # perhaps caches, once
         cases.append(case)
         if case.refusal:
             self.refusals.append(case.refusal)
-            if self.fullgraph:
+            if self.fullgraph and not fills:
                 raise RuntimeError(f"torch.compile(fullgraph=True): the function {case.refusal}")
         return result
 

@@ -43,6 +43,7 @@ EFFECTS = {
     *[getattr(time, name + end) for name in
       ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
+CHANGES = "changes what it reads: a global, a closure's variable or an attribute"
 BACKWARD = run_backward.__code__
 READERS = ("linecache", "tokenize")  # of the line that a warning shows
 MISSING = NotImplemented  # in the place of a value: there is none of that name
@@ -118,7 +119,7 @@ class Recorder:
         if not same_dice(self.dice, dice()):
             self.note("draws from Python's or NumPy's random numbers")
         if not _core.guards_hold(guards):
-            self.note("changes what it reads: a global, a closure's variable or an attribute")
+            self.note(CHANGES)
         return guards
 
     def note(self, effect: str) -> None:

@@ -139,6 +139,8 @@ ANSWERS: dict[str, Callable] = {
     "__array__": no_numpy,
     "type": type_text,
     "clone": clone,
+    "new": building.new,
+    **dict.fromkeys(("zeros_like", "empty_like"), building.zeros_like),
     **{name: conversion(name) for name in ("to", "cpu", "cuda", *CONVERSIONS)},
     # what is computed
     "add": functions.add,
@@ -154,6 +156,7 @@ ANSWERS: dict[str, Callable] = {
     "pow": functions.power,
     "__pow__": functions.power,
     "zero_": functions.zero_,
+    "resize_as_": functions.resize_as_,
     "copy_": functions.in_place(lambda x, other: clone(other)),
     "sum": functions.sum,
     "norm": functions.norm,

@@ -75,6 +75,42 @@ def no_elements(shape: tuple, dtype: Any, device: Any, requires_grad: bool) -> T
     return made.requires_grad_() if requires_grad else made
 
 
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A sparse tensor of the same sparse and dense dims that is 0 everywhere, or a dense one."""
+    array = input.array
+    dtype, device = dtype or array.dtype, device or array.device
+    if layout is layouts.strided:
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return zeros(array.shape, **options, pin_memory=pin_memory)
+    if layout not in (None, layouts.sparse_coo):
+        raise NotImplementedError(f"zeros_like: layout={layout}, beside torch.sparse_coo")
+    if pin_memory:
+        raise NotImplementedError("zeros_like of a sparse tensor: pin_memory=True")
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
+    indices = zeros(array.indices.shape[0], 0, dtype=_core.int64, device=device)
+    values = zeros(0, *array.values.shape[1:], dtype=dtype, device=device)
+    made = from_values(values, indices, array.shape, True)
+    return made.requires_grad_() if requires_grad else made
+
+
+def new(self: Tensor, *arguments: Any) -> Tensor:
+    """self.new(indices, values[, size]), or self.new(*size): a sparse tensor, the latter of 0s."""
+    if len(arguments) > 1 and isinstance(arguments[0], Tensor):
+        return sparse_coo_tensor(*arguments)
+    shape = as_sizes("new", arguments or (0,))
+    return no_elements(shape, self.array.dtype, self.array.device, False)
+
+
 def shape_of(indices: Tensor, values: Tensor, size: Any) -> tuple:
     """The shape of a sparse tensor; RuntimeError where a place is outside of it."""
     dims, count = indices.shape

@@ -10,6 +10,7 @@ from tiny_torch.functions.index.selection import checked_dim
 from tiny_torch.functions.memory import result_type
 from tiny_torch.functions.shape.join import cat, stack
 from tiny_torch.sparse.array import SparseArray
+from tiny_torch.sparse.building import zeros_like
 from tiny_torch.sparse.tensor import (
     from_values,
     indices_of,
@@ -224,6 +225,33 @@ def replace(x: Tensor, result: Tensor) -> Tensor:
         raise NotImplementedError("in-place operations on sparse tensors that require a gradient")
     x.array = result.array
     return x
+
+
+def resize_as_(x: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Gives a sparse tensor another's shape, in which its elements keep their places.
+
+    RuntimeError where sparse dims shrink or their number changes, unless it has no elements.
+    """
+    if not (is_sparse(x) and is_sparse(other)) or memory_format is not None:
+        raise NotImplementedError("resize_as_ of a sparse tensor, but as a sparse one")
+    if x.array.values.shape[0] == 0:
+        return replace(x, zeros_like(other, dtype=x.array.dtype))
+    indices, sizes = indices_of(x), list(other.array.shape)
+    dims = indices.shape[0]
+    if other.array.indices.shape[0] != dims:
+        raise RuntimeError(
+            f"changing the number of sparse dimensions (from {dims} to "
+            f"{other.array.indices.shape[0]}) on a non-empty sparse tensor is not supported."
+        )
+    before = list(x.array.shape)
+    if any(n < m for n, m in zip(sizes[:dims], before[:dims], strict=True)):
+        raise RuntimeError(
+            f"shrinking the size of sparse dimensions (from {before[:dims]} to {sizes[:dims]}) on "
+            "a non-empty sparse tensor is not supported."
+        )
+    if sizes[dims:] != before[dims:]:
+        raise NotImplementedError("resize_as_ of a sparse tensor: other dense dims")
+    return replace(x, from_values(values_of(x), indices, sizes, x.array.is_coalesced))
 
 
 def zero_(x: Tensor) -> Tensor:

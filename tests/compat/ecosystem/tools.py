@@ -27,7 +27,13 @@ def summary():
     types = [torch.float64]
     told = summary(small_convolution(), (2, 1, 8, 8), col_names=columns, dtypes=types, verbose=0)
     recurrent = summary(nn.LSTM(4, 6, 2), (5, 3, 4), dtypes=types, verbose=0)
-    return str(told), told.total_mult_adds, str(recurrent)
+    attention = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    attending = summary(attention, (8, 250, 16), depth=4, dtypes=types, verbose=0)
+    lazy = nn.Sequential(nn.LazyConv2d(3, 3), nn.Flatten(), nn.LazyLinear(2))
+    before = summary(lazy, verbose=0)
+    after = summary(lazy, (100, 3, 8, 8), col_names=columns, dtypes=types, verbose=0)
+    told_all = (told, recurrent, attending, before, after)
+    return [str(each) for each in told_all], told.total_mult_adds
 
 
 @use("torchviz")

@@ -175,13 +175,17 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return apply_inplace(ScatterAdd, self, source, index, dim)
 
 
-def scatter_reduce_arguments(name: str, x: Tensor, index: Any, src: Any, reduce: Any) -> Any:
+def scatter_reduce_arguments(
+    name: str, x: Tensor, index: Any, src: Any, reduce: Any
+) -> tuple[Any, str]:
+    """The source, and the reduction by its one name."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in REDUCTIONS:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     check_mean(name, reduce, x)
-    return scatter_arguments(name, x, index, src, None)
+    return scatter_arguments(name, x, index, src, None), reduce
 
 
 @function_and_method
@@ -198,7 +202,8 @@ def scatter_reduce(
     """A copy with elements combined along a dim by "sum", "prod", "mean", "amax" or "amin".
 
     result[index[i, j], j] = reduce(input[index[i, j], j], all src[i, j] that go there) for dim 0;
-    without `include_self` of the latter only. Raises RuntimeError as scatter does.
+    without `include_self` of the latter only. "max" and "min" are "amax" and "amin". Raises
+    RuntimeError as scatter does.
     https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_reduce.html
 
     >>> import tiny_torch as torch
@@ -206,7 +211,7 @@ def scatter_reduce(
     >>> torch.scatter_reduce(x, 0, index, torch.tensor([7.0, 9.0]), "mean")
     tensor([5., 7.])
     """
-    source = scatter_reduce_arguments("scatter_reduce", input, index, src, reduce)
+    source, reduce = scatter_reduce_arguments("scatter_reduce", input, index, src, reduce)
     refuse_overlap(out, (index, source), (input,))
     result = apply(ScatterReduce, input, source, index, dim, reduce, include_self)
     return into_same(out, result, "scatter_reduce")
@@ -217,6 +222,6 @@ def scatter_reduce_(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """scatter_reduce in place."""
-    source = scatter_reduce_arguments("scatter_reduce_", self, index, src, reduce)
+    source, reduce = scatter_reduce_arguments("scatter_reduce_", self, index, src, reduce)
     refuse_overlap(self, (index, source))  # scatter_ does, but there are two calls of it
     return apply_inplace(ScatterReduce, self, source, index, dim, reduce, include_self)

@@ -8,7 +8,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, origin_of
 from tiny_torch.base.arguments import as_int, as_ints
-from tiny_torch.functions.public import function_and_method, method
+from tiny_torch.base.layouts import contiguous_format
+from tiny_torch.functions.common import into_same
+from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -92,6 +94,23 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
             [2, 3, 4]])
     """
     return apply_view(Unfold, self, dimension, size, step)
+
+
+@function
+def unfold_copy(
+    input: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None
+) -> Tensor:
+    """`Tensor.unfold`, into memory of its own: all windows of `size` along a dim, `step` apart.
+
+    Raises RuntimeError where the dim is shorter than a window. Source: PyTorch, torch.unfold_copy.
+
+    >>> import tiny_torch as torch
+    >>> torch.unfold_copy(torch.arange(5), 0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
+    """
+    windows = unfold(input, dimension, size, step)
+    return into_same(out, windows.clone(memory_format=contiguous_format), "unfold_copy")
 
 
 @function_and_method

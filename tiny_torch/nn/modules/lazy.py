@@ -88,6 +88,7 @@ class UninitializedTensorMixin:
 
     dtype = property(lambda self: self.array.memory.dtype)
     device = property(lambda self: self.data.device)
+    is_cuda = property(lambda self: self.data.is_cuda)
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point

@@ -33,6 +33,11 @@ def optimize(backend: Any = "inductor", *, nopython: bool = False, **options: An
     return compiler.compile(backend=backend, fullgraph=nopython, **options)
 
 
+def is_dynamo_supported() -> bool:
+    """False: no program becomes a graph, which a `backend` that is a function would be given."""
+    return False
+
+
 def graph_break(msg: str = "") -> None:
     """Ends a graph, of which there is none."""
 
@@ -55,6 +60,6 @@ export = refusing("torch._dynamo.export", "it has no graphs of programs")
 __all__ = [
     "InvalidBackend", "OptimizedModule", "allow_in_graph", "assume_constant_result", "config",
     "disable", "disallow_in_graph", "explain", "export", "forbid_in_graph", "graph_break",
-    "is_compiling", "list_backends", "mark_dynamic", "mark_static", "maybe_mark_dynamic",
-    "optimize", "reset", "run", "set_stance", "substitute_in_graph",
+    "is_compiling", "is_dynamo_supported", "list_backends", "mark_dynamic", "mark_static",
+    "maybe_mark_dynamic", "optimize", "reset", "run", "set_stance", "substitute_in_graph",
 ]  # fmt: skip
