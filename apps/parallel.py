@@ -17,6 +17,7 @@ Training on GPU Clusters".
 """
 
 import argparse
+import contextlib
 import copy
 import importlib
 import math
@@ -161,7 +162,6 @@ class Trainer:
     """A rank's stage, its schedule and its optimiser."""
 
     def __init__(self, args: argparse.Namespace, model: Any, states: States) -> None:
-        torch.set_num_threads(1)
         self.args, self.states = args, states
         self.mesh = dist.init_device_mesh("cpu", tuple(args.mesh), mesh_dim_names=DIMS)
         number, stages = self.mesh["stage"].get_local_rank(), self.mesh["stage"].size()
@@ -235,11 +235,15 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     model, states = gpt.GPT(args, len(corpus.vocabulary)), States()
     baseline = language.ngram_perplexity(corpus, args.ngram)
     steps = language.segment_count(args, corpus.train)
+    threads = torch.get_num_threads()
     with (
         Run(args, steps, model=model, ranks=states) as run,
         tempfile.TemporaryDirectory() as folder,
+        contextlib.ExitStack() as stack,
     ):
         if args.epochs > run.done:
+            torch.set_num_threads(1)
+            stack.callback(torch.set_num_threads, threads)
             start, given = torch.multiprocessing.start_processes, (args, folder, corpus, model, run)
             # daemons, which end with this process
             workers: Any = start(work, given, math.prod(args.mesh) - 1, False, True, "fork")

@@ -153,13 +153,10 @@ void Generator::set_philox_state(const void* bytes) {
 }
 
 void Generator::set_state(const void* bytes, size_t size) {
-  if (is_philox()) {
-    if (size != kPhiloxStateBytes) throw RuntimeError("RNG state is wrong size");
-    return set_philox_state(bytes);
-  }
-  if (size != kStateBytes)
-    throw RuntimeError("Expected a CPUGeneratorImplState of size ", kStateBytes,
-                       " but found the input RNG state size to be ", size);
+  const size_t expected = is_philox() ? kPhiloxStateBytes : kStateBytes;
+  if (size != expected)
+    throw RuntimeError("[set_state] expected a state of ", expected, " bytes, got ", size);
+  if (is_philox()) return set_philox_state(bytes);
   Layout layout;
   std::memcpy(&layout, bytes, kStateBytes);
   // PyTorch lets `left` and `next` disagree, and then reads beyond the block.

@@ -17,6 +17,8 @@ from tiny_torch.base.devices import device as Device
 from tiny_torch.base.modes import Scope
 from tiny_torch.tensor import Tensor, wrap
 
+STATE_BYTES, PHILOX_STATE_BYTES = 5056, 16
+
 
 def checked_seed(seed: Any) -> int:
     """The seed as the generators take it, in [0, 2^64)."""
@@ -77,6 +79,14 @@ class Generator:
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not _core.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
+        if self._device.type != "cpu":
+            if new_state.numel() != PHILOX_STATE_BYTES:
+                raise RuntimeError("RNG state is wrong size")
+        elif new_state.numel() != STATE_BYTES:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG "
+                f"state size to be {new_state.numel()}"
+            )
         self.core.set_state(new_state.array.numpy().tobytes())
         return self
 
