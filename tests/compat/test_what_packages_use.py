@@ -260,9 +260,7 @@ def test_private_names(torch):
     assert tree._list_unflatten([1, 2], None) == [1, 2]
 
 
-@pytest.mark.parametrize("package", ["tiny_torch", "torch"])
-def test_warnings_of_a_line_come_once_beside_arrays(package):
-    torch = pytest.importorskip(package)
+def test_warnings_of_a_line_come_once_beside_arrays(torch):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("default")
         for _ in range(3):
