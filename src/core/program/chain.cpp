@@ -126,16 +126,19 @@ bool ChainStep::run() const {
   const int64_t blocks = ceil_div(numel_, block_);
   const int threads = static_cast<int>(std::min<int64_t>(num_threads(), blocks));
   const int64_t bytes = places_ * block_ * int64_t{sizeof(double)};
+  const int64_t iters = links_.size() * sizeof(Iter);
+  // A thread's Iters, and its blocks: allocated here, since nothing may throw below.
+  const Storage parts(threads * iters, cpu_device());
   const Storage memory(std::max<int64_t>(threads * bytes, 1), cpu_device());
   bool stopped = false;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int t = 0; t < threads; ++t) {
-    std::vector<char> parts(links_.size() * sizeof(Iter));
+    Iter* const own = reinterpret_cast<Iter*>(parts.data + t * iters);
     for (size_t i = 0; i < links_.size(); ++i)
-      std::memcpy(&parts[i * sizeof(Iter)], links_[i].iter, sizeof(Iter));
+      std::memcpy(static_cast<void*>(own + i), links_[i].iter, sizeof(Iter));
     const int64_t last = blocks * (t + 1) / threads;
     for (int64_t k = blocks * t / threads; k < last; ++k) {
-      run_block(k * block_, reinterpret_cast<Iter*>(parts.data()), memory.data + t * bytes);
+      run_block(k * block_, own, memory.data + t * bytes);
       if (t == 0 && interrupt_pending()) __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
       if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) break;
     }

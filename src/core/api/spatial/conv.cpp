@@ -318,9 +318,9 @@ NDArray compute_halves(ConvResult result, const NDArray& a, const NDArray& b, co
   if (!is_half(a.dtype()) || table.sum[kind])
     return *compute(result, a, b, bias, shape, settings, channels_last, kind);
   const bool ungrouped = a.dtype() == DType::BFloat16 && settings.groups == 1;
-  const std::optional<NDArray> float_bias = prepared(bias, DType::Float32);
-  const NDArray* const wide_bias = float_bias ? &*float_bias : nullptr;
-  const auto in_float = [&] {  // whose copies of a and b are gone before there is a result
+  const auto in_float = [&] {  // whose copies are gone before there is a result
+    const std::optional<NDArray> wide = prepared(bias, DType::Float32);
+    const NDArray* const wide_bias = wide ? &*wide : nullptr;
     if (ungrouped && table.pairs.sum) {
       // What is summed over: images, channels of y, channels of x.
       const int of_a = result == ConvResult::W ? 0 : 1, of_b = result == ConvResult::Y ? 1 : 0;
