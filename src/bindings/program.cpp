@@ -39,13 +39,12 @@ pb::list launches_of(const Program& program) {
   return answer;
 }
 
-// (bytes, first and last step, kind of memory) of each buffer.
+// (bytes, kind of memory) of each buffer.
 pb::list buffers_of(const Program& program) {
   pb::list answer;
-  for (size_t i = 0; i < program.buffers().size(); ++i) {
-    const Buffer& x = program.buffers()[i];
-    answer.append(pb::make_tuple(x.bytes, x.first, x.last, program.memory_of(static_cast<int>(i))));
-  }
+  for (size_t i = 0; i < program.buffers().size(); ++i)
+    answer.append(
+        pb::make_tuple(program.buffers()[i].bytes, program.memory_of(static_cast<int>(i))));
   return answer;
 }
 

@@ -199,7 +199,7 @@ def test_grains_are_those_of_the_kernels():
 
 @pytest.mark.parametrize(
     "family",
-    sorted(p.stem for p in (SRC / "core/tables").glob("*.h") if "Table {" in p.read_text()),
+    sorted(path.stem for path in (SRC / "core/tables").glob("*.h")),
 )
 def test_every_table_has_its_names(family):
     """A kernel whose name explain cannot tell is not in the list of core/devices/override.cpp."""

@@ -7,6 +7,7 @@
 
 #include "core/iter.h"
 #include "core/lines.h"
+#include "core/reduce_args.h"
 #include "core/tables/attention.h"
 #include "core/tables/batch_norm.h"
 #include "core/tables/conv.h"
@@ -24,7 +25,6 @@
 #include "core/tables/optim.h"
 #include "core/tables/pool.h"
 #include "core/tables/recurrent.h"
-#include "core/tables/reduce_args.h"
 #include "core/tables/resample.h"
 #include "core/tables/scan.h"
 #include "core/tables/search.h"

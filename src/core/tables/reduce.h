@@ -1,6 +1,6 @@
 // Reductions over dims by name, and the table of their kernels.
 #pragma once
-#include "core/tables/reduce_args.h"
+#include "core/reduce_args.h"
 
 namespace tt {
 
