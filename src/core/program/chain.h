@@ -20,7 +20,7 @@ class ChainStep final : public Step {
     int link, number;  // the launch, and its operand
     int buffer;
     int64_t first, last;  // bytes of the buffer, [first, last)
-    int64_t item;  // bytes of an element, if they lie as they are walked; or 0
+    int64_t item;         // bytes of an element, if they lie as they are walked; or 0
     bool writes() const { return number == 0; }
   };
 
