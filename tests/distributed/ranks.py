@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -18,6 +19,7 @@ TIMEOUT = timedelta(seconds=20)  # of the collectives
 
 def call(function, rank, n, folder, timeout, pipe, args):
     dist = torch.distributed
+    gc.freeze()  # the objects of all tests before are no business of a rank's collector
     try:
         if timeout is not None:
             url = f"file://{folder}/store"

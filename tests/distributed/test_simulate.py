@@ -129,9 +129,9 @@ def test_real_processes_send_as_many_messages_and_bytes(n):
 
 
 def peak(make):
-    with memory.record() as before:
+    with memory.record(holders=False) as before:
         pass
-    with memory.record() as recording:
+    with memory.record(holders=False) as recording:
         net = make()
         adam = torch.optim.Adam(net.parameters())
         for _ in range(3):

@@ -208,6 +208,15 @@ def test_a_step_of_gpt_is_a_small_page(tmp_path):
     assert (tmp_path / "gpt.html").stat().st_size < 500_000
 
 
+def test_without_holders_there_is_a_peak_and_no_page(tmp_path):
+    with memory.record(holders=False) as recording:
+        x = torch.ones(256)
+    assert recording.peak[0] >= 1024 and x.sum() == 256
+    with pytest.raises(RuntimeError, match="holders=False"):
+        recording.save(tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_page_that_cannot_be_written_leaves_nothing(recording, tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()

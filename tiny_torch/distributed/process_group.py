@@ -122,16 +122,19 @@ class ProcessGroup:
 
     def work_off(self, tasks: queue.SimpleQueue[Any]) -> None:
         while (task := tasks.get()) is not None:
-            work, number, text, step, limit = task
-            error: BaseException | None = None
-            try:
-                with self.turn:
-                    self.perform(number, text, step, limit)
-            except BaseException as mistake:
-                error = mistake
-            with self.guard:
-                self.waiting -= 1
-            work.finish(error)
+            self.work_on(*task)
+            del task  # its tensors may be large, and the next one far away
+
+    def work_on(self, work: Work, number: int, text: str, step: Step, limit: float) -> None:
+        error: BaseException | None = None
+        try:
+            with self.turn:
+                self.perform(number, text, step, limit)
+        except BaseException as mistake:
+            error = mistake
+        with self.guard:
+            self.waiting -= 1
+        work.finish(error)
 
     def perform(self, number: int, text: str, step: Step, seconds: float) -> None:
         if self.broken:

@@ -187,9 +187,9 @@ def activations_of(
 ) -> int:
     """The most bytes that a forward has taken, beside what was there before."""
     optimizer.zero_grad()
-    with memory.record() as before:
+    with memory.record(holders=False) as before:
         pass
-    with memory.record() as recording:
+    with memory.record(holders=False) as recording:
         loss_of(model)
     return recording.peak[0] - before.peak[0]
 

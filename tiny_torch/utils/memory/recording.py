@@ -35,7 +35,8 @@ class Recording(OpMode):
     `blocks`: all, in the order in which they were made; those that were there before come first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, holders: bool = True) -> None:
+        self._asks = holders
         self.blocks: list[Block] = []
         self.marks: list[int] = []  # the number of events at each step's end
         self.events = 0
@@ -75,6 +76,9 @@ class Recording(OpMode):
             _core.listen_to_storages(None)
             Recording.running = None
         self._paths = ModulePaths()  # the old one keeps modules alive
+        if not self._asks:
+            self._frozen, self.live = [], {}
+            return
         holders = Holders(sys._getframe(1))
         self._frozen = find_leaks(self.live, len(self.marks), holders)
         for number, block in self.live.items():
@@ -191,7 +195,12 @@ class Recording(OpMode):
         return sorted(alive, key=lambda block: -block.bytes)
 
     def leaks(self) -> list[Leak]:
-        """What steps leave behind, by who holds it; RuntimeError before the recording has ended."""
+        """What steps leave behind, by who holds it.
+
+        RuntimeError before the recording has ended, or where it does not ask for holders.
+        """
+        if not self._asks:
+            raise RuntimeError("leaks: of record(holders=False), which does not know them")
         if self._frozen is None:
             raise RuntimeError("leaks: the recording has not ended")
         return self._frozen
@@ -221,11 +230,13 @@ class Recording(OpMode):
     running: Recording | None = None
 
 
-def record() -> Recording:
+def record(holders: bool = True) -> Recording:
     """Records, while its ``with`` lasts, each block of memory that storages take.
 
     For one thread's ops; blocks of other threads are noted without their ops. Raises RuntimeError
-    where a recording runs already.
+    where a recording runs already. At the end it is asked who holds each block, which may take some
+    seconds in a process of millions of objects; with ``holders=False`` neither holders nor leaks
+    are known.
 
     >>> import tiny_torch as torch
     >>> from tiny_torch.utils.memory import record
@@ -235,4 +246,4 @@ def record() -> Recording:
     >>> [block.bytes for block in recording.blocks if block.site.op == "Exp"]
     [1024]
     """
-    return Recording()
+    return Recording(holders)
