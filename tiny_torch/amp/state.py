@@ -76,10 +76,17 @@ class Casts(OpMode):
             dtype = self.dtypes[where]
         elif policy == WIDEST:
             dtype = widest(arguments, where)
+        elif hasattr(op, "in_float32") and (wide := op.in_float32(*arguments)) is not None:
+            self.note(arguments[0], dtype, op.__name__)
+            return call(wide, arguments)
         result = call(op, tuple([self.cast(x, dtype, where, op.__name__) for x in arguments]))
         if policy == ROUNDED:
             return self.cast(result, self.dtypes[where], where, op.__name__)
         return result
+
+    def note(self, x: Tensor, dtype: Any, name: str) -> None:
+        for log in state.logs:
+            log[name, str(x.dtype), str(dtype)] += 1
 
     def check_lstm(self, x: Tensor) -> None:
         """PyTorch's kernel of the CPU has no float16, but on the newest machines."""
@@ -96,8 +103,7 @@ class Casts(OpMode):
             return x
         if x.array.dtype in (dtype, _core.float64) or not is_eligible(x, where):
             return x
-        for log in state.logs:
-            log[name, str(x.dtype), str(dtype)] += 1
+        self.note(x, dtype, name)
         if not (
             state.cache_enabled
             and x.requires_grad

@@ -91,7 +91,7 @@ struct ClassLossBackward {
   using Args = CrossEntropyCall<T>;
   template <class View>
   static void apply(const View& view, const Args& call, int64_t position) {
-    typename View::Stat peak, log_sum, factor, share, counts, taken;
+    typename View::Stat peak, log_sum, factor, share, counts, of_target;
     for (int64_t k = 0; k < view.lines(); ++k) {
       const T* stats = call.stats(position + k);
       const Target<T> target(call, position + k);
@@ -100,15 +100,21 @@ struct ClassLossBackward {
       counts.line(k) = target.counts;
       factor.line(k) = target.counts ? grad * stats[2] : 0;
       share.line(k) = target.counts ? grad * call.share : 0;
-      taken.line(k) = target.counts ? grad * target.weight : 0;
+      // A difference of numbers that may be close, so not of rounded ones.
+      const T x = static_cast<T>(*view.at_line(0, target.place, k)) - peak.line(k);
+      T dx = exp_below(splat(x - log_sum.line(k)))[0] * factor.line(k);
+      if constexpr (kSmooth) dx -= call.weight[target.place] * share.line(k);
+      of_target.line(k) = target.counts ? dx - grad * target.weight : 0;
     }
     view.each([&](const auto& at) {
       Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
       if constexpr (kSmooth) dx -= at.load_class(call.weight) * share[at];
       at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
     });
-    for (int64_t k = 0; k < view.lines(); ++k)
-      *view.at_line(1, Target<T>(call, position + k).place, k) -= taken.line(k);
+    for (int64_t k = 0; k < view.lines(); ++k) {
+      auto* const dx = view.at_line(1, Target<T>(call, position + k).place, k);
+      *dx = std::remove_reference_t<decltype(*dx)>(of_target.line(k));
+    }
   }
 };
 

@@ -132,21 +132,25 @@ TT_ISA(v3, __builtin_cpu_supports("x86-64-v3"))
 TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))
 
 // Sets that only add products of bfloat16 to another one.
-static void fill_products(Backend& backend, const Isa& rest, MatmulTable products) {
+static void fill_products(Backend& backend, const Isa& rest, MatmulTable products,
+                          const AttentionTable& attention) {
   rest.fill(backend);
   complete(products, own<MatmulTable>);
   own<MatmulTable> = products;
+  complete(own<AttentionTable>.forward, attention.forward);
+  complete(own<AttentionTable>.backward, attention.backward);
 }
 
 // AMD's processors multiply pairs as fast as floats, Intel's no faster than one by one.
 namespace v4bf16 {
+extern const AttentionTable attention_halves;
 extern const ConvPairs conv_pairs;
 extern const MatmulTable matmul_half_table;
 static const Isa kIsa = {
     "v4bf16",
     [] { return v4::kIsa.supported() && __builtin_cpu_supports("avx512bf16") != 0; },
     [](Backend& backend) {
-      fill_products(backend, v4::kIsa, matmul_half_table);
+      fill_products(backend, v4::kIsa, matmul_half_table, attention_halves);
       own<ConvTable>.pairs = conv_pairs;
     },
     v4::kIsa.conversion,
@@ -157,9 +161,7 @@ static const Isa kIsa = {
 static void fill_tiles(Backend& backend, const Isa& rest, const MatmulTable& products,
                        const AttentionTable& attention, const ConvTiles& conv,
                        const RecurrentTable& recurrent) {
-  fill_products(backend, rest, products);
-  complete(own<AttentionTable>.forward, attention.forward);
-  complete(own<AttentionTable>.backward, attention.backward);
+  fill_products(backend, rest, products, attention);
   own<ConvTable>.tiles = conv;
   complete(own<RecurrentTable>.forward, recurrent.forward);
   complete(own<RecurrentTable>.backward, recurrent.backward);
@@ -167,13 +169,13 @@ static void fill_tiles(Backend& backend, const Isa& rest, const MatmulTable& pro
 
 // By tiles, which Linux grants to a process that asks.
 namespace v4amx {
-extern const AttentionTable attention_tiles;
+extern const AttentionTable attention_halves;
 extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
 extern const RecurrentTable recurrent_tiles;
 static const Isa kIsa = {"v4amx", [] { return v4::kIsa.supported() && may_use_tiles(); },
                          [](Backend& backend) {
-                           fill_tiles(backend, v4::kIsa, matmul_half_table, attention_tiles,
+                           fill_tiles(backend, v4::kIsa, matmul_half_table, attention_halves,
                                       conv_tiles, recurrent_tiles);
                          },
                          v4::kIsa.conversion, v4::kIsa.box_muller};
@@ -181,7 +183,7 @@ static const Isa kIsa = {"v4amx", [] { return v4::kIsa.supported() && may_use_ti
 
 // The same kernels on tiles in C++, for tests: never chosen by itself.
 namespace v4amx_emulated {
-extern const AttentionTable attention_tiles;
+extern const AttentionTable attention_halves;
 extern const ConvTiles conv_tiles;
 extern const MatmulTable matmul_half_table;
 extern const RecurrentTable recurrent_tiles;
@@ -189,7 +191,7 @@ static const Isa& rest() { return v3::kIsa.supported() ? v3::kIsa : v2::kIsa; }
 static const Isa kIsa = {"v4amx-emulated",
                          v2::kIsa.supported,
                          [](Backend& backend) {
-                           fill_tiles(backend, rest(), matmul_half_table, attention_tiles,
+                           fill_tiles(backend, rest(), matmul_half_table, attention_halves,
                                       conv_tiles, recurrent_tiles);
                          },
                          v2::kIsa.conversion,

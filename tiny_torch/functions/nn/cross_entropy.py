@@ -12,7 +12,6 @@ from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.base.dtypes import (
     FLOATING,
     check_implemented,
-    check_same_type,
     promote_types,
     scalar_type,
 )
@@ -157,7 +156,6 @@ def _check_weight_shape(where: str, weight: Tensor, classes: int) -> None:
 
 def _check_weight(input: Tensor, weight: Tensor, classes: int) -> None:
     _check_weight_shape("", weight, classes)
-    check_same_type(input.dtype, weight.dtype)
     if edge_of(weight) is not None:
         raise RuntimeError(
             "The function 'nll_loss_forward' is not differentiable with respect to argument "

@@ -6,6 +6,7 @@ and the weight of the target. Neither probabilities nor their logarithms are eve
 
 from __future__ import annotations
 
+from tiny_torch._core import bfloat16, float16, float32, float64, int64
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.base.devices import array_module
 from tiny_torch.ops.nn.softmax import LogSoftmax
@@ -59,6 +60,12 @@ class CrossEntropy(Op):
             dx = module.cross_entropy_backward(grad, x, target, weight, stats, *more)
         return dx, dtarget, None
 
+    @classmethod
+    def in_float32(cls, x, target, weight, *_):
+        """The op that answers for halves in float32, where it needs no copies; or None."""
+        fits = target.dtype is int64 and (weight is None or weight.dtype is not float64)
+        return CrossEntropyInFloat32 if fits and x.dtype in (float16, bfloat16) else None
+
     @staticmethod
     def composite(x, target, weight, dim, reduction, ignore_index, smoothing):
         log_p = LogSoftmax.composite(x, dim)
@@ -81,6 +88,21 @@ class CrossEntropy(Op):
         if saved and saved[1].dtype.is_floating_point:
             return "DivBackward1" if reduction == MEAN else "NegBackward0"
         return "AddBackward0" if smoothing else nll_name(saved[0].ndim if saved else 2, reduction)
+
+
+class CrossEntropyInFloat32(CrossEntropy):
+    """The same in float32, of logits that are halves, of which no copy is made."""
+
+    autocast = ""
+
+    @staticmethod
+    def forward(x, target, weight, *options):
+        loss, stats = array_module(x.device).cross_entropy(x, target, weight, *options, True)
+        return loss, (x.kept(), target, weight, stats, *options)
+
+    @staticmethod
+    def composite(x, target, weight, *options):
+        return CrossEntropy.composite(x.to(float32), target, weight, *options)
 
 
 class NllLoss(Op):

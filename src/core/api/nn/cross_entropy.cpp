@@ -52,6 +52,12 @@ struct Targets {
                          ", got ", target.shape());
     check_weight(w, x.shape()[dim]);
   }
+  // Throws where the weight, that of a loss of x's dtype, has another one.
+  static void check_dtype(const NDArray* w, const NDArray& x) {
+    if (w && w->dtype() != x.dtype())
+      throw RuntimeError("expected scalar type ", type_name(x.dtype()), " but found ",
+                         type_name(w->dtype()));
+  }
   static void check_weight(const NDArray* w, int64_t classes) {
     if (w && w->shape() != Dims{classes})
       throw RuntimeError("[nll_loss] expected a weight of shape [", classes, "], got ", w->shape());
@@ -106,8 +112,9 @@ struct CrossEntropy {
 
 std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, const NDArray* weight,
                                    int64_t dim, int64_t reduction, int64_t ignore_index,
-                                   double smoothing) {
+                                   double smoothing, bool as_computed) {
   const int at = wrap_dim(dim, x.ndim());
+  if (!as_computed) Targets::check_dtype(weight, x);
   CrossEntropy call(x, target, weight, at, smoothing);
   CrossEntropyArgs& args = call.args;
   if (args.classes)
@@ -126,8 +133,8 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
   launch(x)(backend_of(x).cross_entropy->cross_entropy, args);
   const DivisorArgs by{x.numel() ? count : 0, args.classes, args.weight, ignore_index,
                        x.shape()[at]};
-  NDArray result =
-      averaged(loss, static_cast<Reduction>(reduction), by, call.divisor(stats), x.dtype());
+  NDArray result = averaged(loss, static_cast<Reduction>(reduction), by, call.divisor(stats),
+                            as_computed ? call.compute : x.dtype());
   if (args.classes && smoothing != 0 && x.shape()[at] == 0)  // a share for each of no classes
     result = new_full(x, result.shape(), Scalar::of_double(NAN), result.dtype());
   return {result, stats};
@@ -172,6 +179,7 @@ CrossEntropyArgs nll_args(const NDArray& x, const Targets& checked, int dim, int
 std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDArray* weight,
                               int64_t dim, int64_t reduction, int64_t ignore_index) {
   check_floating("nll_loss", x.dtype());
+  Targets::check_dtype(weight, x);
   const int at = wrap_dim(dim, x.ndim());
   const DType compute = computed_in(x.dtype());
   const Targets checked(target, weight, x, at, compute);

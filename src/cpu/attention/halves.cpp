@@ -1,4 +1,5 @@
-// Attention of bfloat16 by tiles (matmul/tiles.h), built for each instruction set that has them.
+// Attention of bfloat16 by products of pairs: by tiles (matmul/tiles.h) or by vectors, built for
+// each instruction set that has them.
 //
 // As attention.cpp, but that probabilities p and the gradients ds of scores are rounded to bfloat16
 // before they are multiplied. Queries are columns again: rows of scores^T, two at a time, are the
@@ -9,7 +10,49 @@
 namespace tt::cpu {
 namespace {
 
-constexpr int64_t kSide = ByTiles::kWidth;      // queries of a panel
+#ifdef __AVX512BF16__
+// Panels as of tiles, which vectors multiply.
+struct ByPairs : ByTiles {
+  static void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int, int, float* sums,
+                       int64_t sums_row, bool add) {
+    multiply_rows<0, 12>(a, b, entries, sums, sums_row, add);
+    multiply_rows<12, 12>(a, b, entries, sums, sums_row, add);
+    multiply_rows<24, 8>(a, b, entries, sums, sums_row, add);
+  }
+
+ private:
+  template <int First, int Rows>
+  static void multiply_rows(const uint32_t* a, const uint32_t* b, int64_t entries, float* sums,
+                            int64_t sums_row, bool add) {
+    constexpr int n = lanes<float>;
+    Vec<float> sum[Rows][2] = {};
+    for (int64_t step = 0; step < entries; step += kTile, a += kHeight * kTile) {
+#pragma GCC unroll 4
+      for (int q = 0; q < kTile; ++q, b += kWidth) {
+        const Entries y[2] = {load(b), load(b + n)};
+#pragma GCC unroll 12
+        for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+          for (int v = 0; v < 2; ++v)
+            Pair::add_product(sum[r][v], a[(First + r) * kTile + q], y[v]);
+        }
+      }
+    }
+    sums += First * sums_row;
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r, sums += sums_row) {
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v)
+        store(sums + v * n, add ? load(sums + v * n) + sum[r][v] : sum[r][v]);
+    }
+  }
+};
+using By = ByPairs;
+#else
+using By = ByTiles;
+#endif
+
+constexpr int64_t kSide = By::kWidth;           // queries of a panel
 constexpr int kVectors = kSide / lanes<float>;  // of a row of a panel
 constexpr int64_t kBlock = 256;                 // keys
 constexpr int64_t kChunk = 128;                 // queries whose p and ds are kept, backward
@@ -17,7 +60,7 @@ constexpr int64_t kChunk = 128;                 // queries whose p and ds are ke
 using Bits = uint32_t;  // two halves
 
 // Panels of A or B side by side, each of kSide rows or columns, over a sum of `depth` products.
-inline int64_t panel_size(int64_t depth) { return kSide * ByTiles::entries(depth); }
+inline int64_t panel_size(int64_t depth) { return kSide * By::entries(depth); }
 inline int64_t panels_size(int64_t rows, int64_t depth) {
   return blocks(rows, kSide) * panel_size(depth);
 }
@@ -27,14 +70,14 @@ inline int64_t offset_of(int64_t p) { return p / 2 * kSide; }
 // m as A, whose rows are m's.
 void pack_rows(Bits* to, const Matrix<BFloat16>& m) {
   for (int64_t i = 0; i < m.rows; i += kSide, to += panel_size(m.columns))
-    ByTiles::pack_a(to, m.data + i * m.row, m.column, m.row, m.columns, m.rows - i, kSide);
+    By::pack_a(to, m.data + i * m.row, m.column, m.row, m.columns, m.rows - i, kSide);
 }
 Matrix<BFloat16> transposed(const Matrix<BFloat16>& m) {
   return {m.data, m.columns, m.rows, m.column, m.row};
 }
 // Columns [j, j + kSide) of m as B.
 void pack_columns(Bits* to, const Matrix<BFloat16>& m, int64_t j) {
-  ByTiles::pack_b(to, m.data + j * m.column, m.row, m.column, m.rows, kSide, m.columns - j);
+  By::pack_b(to, m.data + j * m.column, m.row, m.column, m.rows, kSide, m.columns - j);
 }
 
 // Memory for `count` words. (Behind a panel, packing may write two vectors more.)
@@ -43,10 +86,10 @@ Bits* take(Arena<float>& arena, int64_t count) {
 }
 
 // sums (rows, kSide) = or += panels a, b of which `depth` products are taken, a's `a_size` apart.
-void multiply(ByTiles& tiles, const Bits* a, int64_t a_size, const Bits* b, int64_t rows,
-              int64_t depth, float* sums, bool add) {
+void multiply(By& by, const Bits* a, int64_t a_size, const Bits* b, int64_t rows, int64_t depth,
+              float* sums, bool add) {
   for (int64_t i = 0; i < rows; i += kSide, a += a_size, sums += kSide * kSide)
-    tiles.multiply(a, b, ByTiles::entries(depth), kSide, kSide, sums, kSide, add);
+    by.multiply(a, b, By::entries(depth), kSide, kSide, sums, kSide, add);
 }
 
 // The mask of a block of keys and a panel of queries: per kCols queries (kBlock, kCols).
@@ -72,7 +115,7 @@ Vec<float> score_of(const Head<BFloat16>& h, const float* scores, const float* m
 
 // ---- Forward
 
-struct TileForward {
+struct HalfForward {
   using T = BFloat16;
   static constexpr int64_t kColumns = kSide;
 
@@ -92,9 +135,9 @@ struct TileForward {
 
   const Head<T>& head;
   const Memory memory;
-  ByTiles tiles;
+  By by;
 
-  TileForward(const Head<T>& h, const Memory& m) : head(h), memory(m) {
+  HalfForward(const Head<T>& h, const Memory& m) : head(h), memory(m) {
     pack_rows(m.k, h.k);
     pack_rows(m.v, transposed(h.v));
   }
@@ -111,7 +154,7 @@ struct TileForward {
     for (Vec<float>& p : peak) p = lowest;
     for (int64_t block = 0; block < seen; block += kBlock) {
       const int64_t keys = smaller(kBlock, seen - block);
-      multiply(tiles, m.k + block / kSide * panel_size(width), panel_size(width), m.q, keys, width,
+      multiply(by, m.k + block / kSide * panel_size(width), panel_size(width), m.q, keys, width,
                m.scores, false);
       if (m.mask) pack_mask(m.mask, head.mask, first, block, keys);
       Vec<float> keep[kVectors];
@@ -141,7 +184,7 @@ struct TileForward {
       for (int64_t i = 0; block > 0 && i < out_size; i += kSide)
         for (int c = 0; c < kVectors; ++c)
           store(m.out + i + c * n, load(m.out + i + c * n) * keep[c]);
-      multiply(tiles, m.v + offset_of(block), panel_size(head.v.rows), m.p, head.v.columns, keys,
+      multiply(by, m.v + offset_of(block), panel_size(head.v.rows), m.p, head.v.columns, keys,
                m.out, block > 0);
     }
     Vec<float> factor[kVectors];
@@ -158,7 +201,22 @@ struct TileForward {
 
 // ---- Backward
 
-struct TileBackward {
+// Row i of a times row i of b, summed.
+float dot(const Matrix<BFloat16>& a, const Matrix<BFloat16>& b, int64_t i) {
+  constexpr int n = lanes<float>;
+  const BFloat16 *const x = a.data + i * a.row, *const y = b.data + i * b.row;
+  Vec<float> products{};
+  const int64_t whole = a.column == 1 && b.column == 1 ? a.columns / n * n : 0;
+  for (int64_t e = 0; e < whole; e += n)
+    products += Whole<float>().load(x + e) * Whole<float>().load(y + e);
+  float sum = 0;
+  for (int s = 0; s < n; ++s) sum += products[s];
+  for (int64_t e = whole; e < a.columns; ++e)
+    sum += element(x + e * a.column) * element(y + e * b.column);
+  return sum;
+}
+
+struct HalfBackward {
   using T = BFloat16;
   static constexpr int64_t kColumns = kSide, kKeys = kBlock;
 
@@ -201,19 +259,15 @@ struct TileBackward {
 
   const Head<T>& head;
   const Memory& memory;
-  ByTiles tiles;
+  By by;
 
-  TileBackward(const Head<T>& h, const Memory& m) : head(h), memory(m) {}
+  HalfBackward(const Head<T>& h, const Memory& m) : head(h), memory(m) {}
   static int64_t panel_rows(int64_t columns) { return round_up(columns, kSide); }
 
   void pack_queries() const {
     const Memory& m = memory;
     for (int64_t i = 0; i < m.queries; ++i) {
-      float dot = 0;
-      for (int64_t e = 0; i < head.q.rows && e < head.v.columns; ++e)
-        dot += element(head.grad.data + i * head.grad.row + e * head.grad.column) *
-               element(head.out.data + i * head.out.row + e * head.out.column);
-      m.dots[i] = dot;
+      m.dots[i] = i < head.q.rows ? dot(head.grad, head.out, i) : 0;
       m.log_sums[i] = i < head.q.rows ? head.log_sums[i] : __builtin_inff();
     }
     for (int64_t i = 0; i < m.queries; i += kSide) {
@@ -234,12 +288,12 @@ struct TileBackward {
     const int64_t keys = smaller(kBlock, head.keys_seen(first + kSide) - block);
     const Bits* const q = m.q + first / kSide * panel_size(m.width);
     const Bits* const grad = m.grad + first / kSide * panel_size(m.value_width);
-    multiply(tiles, m.k + block / kSide * panel_size(m.width), panel_size(m.width), q, keys,
-             m.width, m.scores, false);
-    multiply(tiles, m.v + block / kSide * panel_size(m.value_width), panel_size(m.value_width),
-             grad, keys, m.value_width, m.dp, false);
+    multiply(by, m.k + block / kSide * panel_size(m.width), panel_size(m.width), q, keys, m.width,
+             m.scores, false);
+    multiply(by, m.v + block / kSide * panel_size(m.value_width), panel_size(m.value_width), grad,
+             keys, m.value_width, m.dp, false);
     if (m.mask) pack_mask(m.mask, head.mask, first, block, keys);
-    for (int64_t j = 0; j < kBlock; j += 2) {
+    for (int64_t j = 0; j < round_up(keys, kSide); j += 2) {
       for (int c = 0; c < kVectors; ++c) {
         const Vec<float> log_sum = load(m.log_sums + first + c * n);
         const Vec<float> dot = load(m.dots + first + c * n);
@@ -253,7 +307,7 @@ struct TileBackward {
             ds[r] = select(there, p[r] * (load(m.dp + key * kSide + c * n) - dot), Vec<float>{});
           }
           const int64_t at = key / kSide * panel_size(kChunk) +
-                             ByTiles::place(static_cast<int>(key % kSide), place / 2, kSide);
+                             By::place(static_cast<int>(key % kSide), place / 2, kSide);
           Whole<float>().store(reinterpret_cast<BFloat16*>(m.p + at) + c * n, p[r]);
           Whole<float>().store(reinterpret_cast<BFloat16*>(m.ds + at) + c * n, ds[r]);
         }
@@ -262,13 +316,20 @@ struct TileBackward {
     }
   }
 
-  // sums (kBlock, columns), in panels of kSide columns, += a @ the queries [first, first + depth).
-  void add_rows(float* sums, const Bits* a, const Bits* rows, int64_t columns, int64_t first,
-                int64_t depth) {
-    for (int64_t e = 0; e < columns; e += kSide, sums += kBlock * kSide)
-      multiply(tiles, a, panel_size(kChunk),
-               rows + e / kSide * panel_size(memory.queries) + offset_of(first), kBlock, depth,
-               sums, true);
+  // sums (keys of a block, columns), in panels of kSide columns, += a @ the queries [first, end)
+  // that see the key.
+  void add_rows(float* sums, const Bits* a, const Bits* rows, int64_t columns, int64_t block,
+                int64_t first, int64_t end) {
+    const int64_t keys = smaller(kBlock, head.k.rows - block);
+    for (int64_t e = 0; e < columns; e += kSide, sums += kBlock * kSide) {
+      const Bits* const column = rows + e / kSide * panel_size(memory.queries);
+      for (int64_t i = 0; i < keys; i += kSide) {
+        const int64_t seen = head.causal ? larger(first, block + i) : first;
+        if (seen >= end) break;
+        multiply(by, a + i / kSide * panel_size(kChunk) + offset_of(seen - first), 0,
+                 column + offset_of(seen), kSide, end - seen, sums + i * kSide, true);
+      }
+    }
   }
 
   // m[row + r, :] = sums * scale.
@@ -301,11 +362,12 @@ struct TileBackward {
         const int64_t depth = smaller(kChunk, m.queries - first);
         for (int64_t i = first; i < first + depth; i += kSide) {
           find_score_gradients(block, i, i - first);
-          multiply(tiles, m.k_columns + offset_of(block), panel_size(head.k.rows), m.ds_columns,
-                   m.width, smaller(kBlock, head.k.rows - block), dq + i * m.width, true);
+          multiply(by, m.k_columns + offset_of(block), panel_size(head.k.rows), m.ds_columns,
+                   m.width, smaller(kBlock, head.keys_seen(i + kSide) - block), dq + i * m.width,
+                   true);
         }
-        add_rows(m.dv, m.p, m.grad_rows, m.value_width, first, depth);
-        add_rows(m.dk, m.ds, m.q_rows, m.width, first, depth);
+        add_rows(m.dv, m.p, m.grad_rows, m.value_width, block, first, first + depth);
+        add_rows(m.dk, m.ds, m.q_rows, m.width, block, first, first + depth);
       }
       write_rows(head.k_grad, block, m.dk, head.scale);
       write_rows(head.v_grad, block, m.dv, 1);
@@ -316,8 +378,9 @@ struct TileBackward {
 }  // namespace
 
 namespace TT_ISA {
-extern const AttentionTable attention_tiles = {{nullptr, nullptr, nullptr, forward<TileForward>},
-                                               {nullptr, nullptr, nullptr, backward<TileBackward>}};
+extern const AttentionTable attention_halves = {
+    {nullptr, nullptr, nullptr, forward<HalfForward>},
+    {nullptr, nullptr, nullptr, backward<HalfBackward>}};
 }
 
 }  // namespace tt::cpu
