@@ -33,12 +33,27 @@ inline Few<Computed<S>, Lanes> load_few(const S* from) {
   }
   return v;
 }
+// A vector that begins with these. By memory, as GCC has it, it would wait for what it has stored.
+template <class V>
+inline Vec<float> begin_with(V v) {
+#ifdef __AVX512F__
+  if constexpr (sizeof v == 32)
+    return reinterpret_cast<Vec<float>>(_mm512_castps256_ps512(reinterpret_cast<__m256>(v)));
+  if constexpr (sizeof v == 16)
+    return reinterpret_cast<Vec<float>>(_mm512_castps128_ps512(reinterpret_cast<__m128>(v)));
+#elif defined(__AVX__)
+  if constexpr (sizeof v == 16)
+    return reinterpret_cast<Vec<float>>(_mm256_castps128_ps256(reinterpret_cast<__m128>(v)));
+#endif
+  Vec<float> x{};
+  __builtin_memcpy(&x, &v, sizeof v);
+  return x;
+}
 template <class S, class V>
 inline void store_few(S* to, V v) {
   if constexpr (is_half_type<S>) {
-    Vec<float> x{};
-    __builtin_memcpy(&x, &v, sizeof v);
-    Front<float>(sizeof v / sizeof(float)).store(to, x);
+    const HalfBits bits = rounded_to<S>(begin_with(v));
+    __builtin_memcpy(static_cast<void*>(to), &bits, sizeof v / sizeof(float) * sizeof(S));
   } else {
     __builtin_memcpy(to, &v, sizeof v);
   }
