@@ -1,5 +1,6 @@
 """Small messages through shared memory: who sleeps is woken, who is elsewhere is found."""
 
+import itertools
 import os
 import random
 import socket
@@ -11,7 +12,7 @@ from ranks import outcomes, values
 import tiny_torch as torch
 import tiny_torch.distributed as dist
 from tiny_torch.distributed.links import AWAKE, Call, Receipt
-from tiny_torch.distributed.mailbox import HEADER, Mailbox, length_of
+from tiny_torch.distributed.mailbox import HEADER, PIECE, Mailbox, length_of
 from tiny_torch.distributed.rows import flat
 
 
@@ -28,13 +29,57 @@ def test_early_and_late_ranks(n):
             dist.all_reduce(x)
             found += x.tolist() == [n * i + n * (n - 1) / 2] * len(x)
             if i % 50 == 0:
-                large = torch.full((5000,), float(rank))  # by sockets, between
+                large = torch.full((5000,), float(rank))
                 dist.all_reduce(large)
                 found += large[0].item() == n * (n - 1) / 2
+                dist.broadcast(large, i % n)  # by sockets, between
                 dist.barrier()
         return found
 
     assert values(run, n) == [204] * n
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_large_rows_in_memory_have_the_rings_bits(n):
+    piece = PIECE // 4
+    sizes = 4097, piece - 1, piece, piece + 1, 2 * piece + 3 * n, 5 * piece + 7
+    ops = dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.MAX, dist.ReduceOp.PRODUCT
+
+    def run(rank, n):
+        links = dist.group.WORLD.links
+        box, differ = links.mailbox, []
+        for i, (size, op) in enumerate(itertools.product(sizes, ops)):
+            dtype = (torch.float32, torch.bfloat16, torch.float64, torch.int64)[i % 4]
+            if op == dist.ReduceOp.AVG and dtype == torch.int64:
+                dtype = torch.float16
+            torch.manual_seed(100 * i + rank)
+            x = (torch.randn(size) * 3).to(dtype)
+            by_ring = x.clone()
+            for links.mailbox, tensor in ((box, x), (None, by_ring)):
+                if i % n == rank:
+                    time.sleep(1e-3)
+                dist.all_reduce(tensor, op)
+            links.mailbox = box
+            if not torch.equal(x, by_ring):
+                differ.append((size, op, dtype))
+        return differ
+
+    assert values(run, n) == [[]] * n
+
+
+def test_pieces_take_turns_among_collectives_without_a_pause():
+    def run(rank, n):
+        moments, wrong = random.Random(rank), 0
+        for i in range(60):
+            x = torch.full((PIECE // 4 * (1 + i % 3) - i,), float(rank + i), dtype=torch.float32)
+            dist.all_reduce(x)
+            wrong += int((x != n * i + n * (n - 1) / 2).sum())
+            if moments.random() < 0.3:
+                time.sleep(moments.choice([2e-5, 1e-3]))
+        return wrong
+
+    for n in (2, 3):
+        assert values(run, n) == [0] * n
 
 
 @pytest.mark.parametrize("size", [1, 5000])

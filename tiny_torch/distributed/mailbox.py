@@ -1,4 +1,4 @@
-"""Mailbox: memory that all ranks of a group see, through which small messages go from all to all.
+"""Mailbox: memory that all ranks of a group see; small messages go through it from all to all.
 
 Each rank has two places in it, which it uses in turn. It writes there what collective this is and
 its bytes, and then the number of the exchange: who sees the number sees the bytes (processors keep
@@ -10,6 +10,7 @@ written for k; so at k + 2 the place can be used again.
     numbers   | rank 0 | rank 1 | ...    the exchange for which a rank has written
     sleepers  | rank 0 | rank 1 | ...    the exchange for which it sleeps
     places    | rank 0: even | rank 0: odd | rank 1: even | ...
+    pieces    | rank 0: even | rank 0: odd | rank 1: even | ...    of large rows: rings.py
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tiny_torch.tensor import wrap
 LARGEST = 16 * 1024  # bytes of a message
 HEADER = 128  # bytes of links.HEADER
 PLACE = HEADER + LARGEST
+PIECE = 1 << 20  # bytes of a large row that go through at once
 KINDS = 256  # of rows whose places are kept
 SPIN = 50e-6  # seconds for which a rank looks before it sleeps
 IN_ORDER = platform.machine() in ("x86_64", "AMD64")
@@ -37,13 +39,13 @@ class Mailbox:
     """The shared memory of a group, as one of its ranks sees it."""
 
     def __init__(self, rank: int, size: int, file: int) -> None:
-        self.rank, self.size, self.count = rank, size, 0
+        self.rank, self.size, self.count, self.uses = rank, size, 0, 0
         self.memory = mmap.mmap(file, length_of(size))
         words = memoryview(self.memory).cast("Q")
         self.numbers, self.sleepers = words[:size], words[size : 2 * size]
         self.bytes = memoryview(self.memory)
         self.array = torch.frombuffer(self.memory, dtype=torch.uint8).array
-        self.start = length_of(size) - 2 * size * PLACE
+        self.start = length_of(size) - 2 * size * (PLACE + PIECE)
         self.places: dict[Any, tuple[list[memoryview], list[Flat]]] = {}  # by kind of row
         self.fence = threading.Lock()  # taking it orders a store before a later load
 
@@ -73,6 +75,21 @@ class Mailbox:
         start = (self.place(rank, self.count) + HEADER) // like.itemsize
         dtype = like.elements.array.dtype
         return Flat(wrap(self.array.reinterpret(dtype, (len(like),), (1,), start)))
+
+    def pieces(self, like: Flat) -> list[Flat]:
+        """All ranks' memory for a piece of such a row: of two, the one that was not used last."""
+        self.uses += 1
+        key = "pieces", self.uses % 2, like.elements.dtype
+        found = self.places.get(key)
+        if found is None:
+            dtype, size = like.elements.array.dtype, PIECE // like.itemsize
+            starts = [self.place(self.size, 0) + (2 * r + key[1]) * PIECE for r in range(self.size)]
+            arrays = [
+                self.array.reinterpret(dtype, (size,), (1,), start // like.itemsize)
+                for start in starts
+            ]
+            found = self.places[key] = [], [Flat(wrap(array)) for array in arrays]
+        return found[1]
 
     def publish(self) -> list[int]:
         """Says that this rank has written; who sleeps until it has."""
@@ -112,5 +129,5 @@ class Mailbox:
 
 
 def length_of(size: int) -> int:
-    """The bytes of a mailbox: two lines of words, and the places."""
-    return -(-16 * size // 128) * 128 + 2 * size * PLACE
+    """The bytes of a mailbox: two lines of words, the places, and the pieces."""
+    return -(-16 * size // 128) * 128 + 2 * size * (PLACE + PIECE)
