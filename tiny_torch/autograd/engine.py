@@ -130,6 +130,9 @@ class Run:
                 _core.leave(row)
             results = result = None  # their references would make a gradient look shared
             if self.ready:
+                if node.op.leaf_order:
+                    places = {node.edges[i]: k for k, i in enumerate(node.op.leaf_order)}
+                    self.ready.sort(key=lambda leaf: places[leaf, 0])
                 self.finish_leaves()
         self.finish_leaves()
         for callback in self.callbacks:
