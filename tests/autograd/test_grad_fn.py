@@ -88,6 +88,27 @@ def test_hooks_on_a_linear_layers_parameters_run_in_pytorchs_order(torch, shape)
     assert seen == ["bias", "weight"]
 
 
+@pytest.mark.filterwarnings("ignore:Using a non-full backward hook")
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (4, 3, 2)])
+def test_hooks_of_a_linear_layers_node_see_what_pytorchs_do(oracle, shape, bias):
+    def seen(torch, wanted):
+        layer, found = torch.nn.Linear(2, 4, bias=bias), []
+        with torch.no_grad():
+            for p in layer.parameters():
+                p.copy_(torch.arange(p.numel()).reshape(p.shape))
+        layer.register_backward_hook(lambda module, sent, came: found.append(sent))
+        x = torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape).requires_grad_(wanted)
+        y = layer(x)
+        y.grad_fn.register_hook(lambda sent, came: tuple(g if g is None else g * 2 for g in sent))
+        y.square().sum().backward()
+        gradients = [p.grad for p in layer.parameters()] + ([x.grad] if wanted else [])
+        return [g if g is None else g.tolist() for g in (*found[0], *gradients)]
+
+    for wanted in (True, False):
+        assert seen(tiny_torch, wanted) == seen(oracle, wanted)
+
+
 def test_a_part_of_a_node():
     layer = tiny_torch.nn.Linear(2, 2)
     node = layer(tiny_torch.ones(1, 2)).grad_fn
