@@ -130,9 +130,8 @@ class Run:
                 _core.leave(row)
             results = result = None  # their references would make a gradient look shared
             if self.ready:
-                if node.op.leaf_order:
-                    places = {node.edges[i]: k for k, i in enumerate(node.op.leaf_order)}
-                    self.ready.sort(key=lambda leaf: places[leaf, 0])
+                if node.op.last_first and edge and self.ready[-1] is edge[0]:
+                    self.ready.insert(0, self.ready.pop())
                 self.finish_leaves()
         self.finish_leaves()
         for callback in self.callbacks:

@@ -51,8 +51,7 @@ class Op:
     outputs = 1
     # Inputs are broadcast and promoted: the engine takes their gradients back to shape and dtype.
     broadcasts = False
-    # The order in which leaves among the inputs have their gradients, where it is another.
-    leaf_order: tuple[int, ...] = ()
+    last_first = False  # whether the last input, if it is a leaf, has its gradient first
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
     # The forms in which an op without a gradient takes tensors that require grad, and leaves their

@@ -142,7 +142,7 @@ class Linear(Op):
     saves = (0, 1)
     keeps_data = (1,)
     used_by = ((1,), (0,))
-    leaf_order = (2, 0, 1)  # PyTorch's: addmm(bias, x, weight.t())
+    last_first = True  # PyTorch's is addmm(bias, x, weight.t())
     cost = "linear"
     autocast = "lower"
 
