@@ -56,11 +56,12 @@ SUITES_HEAD = """
 ## Their own test suites
 
 Of the tests that pass under PyTorch, so many pass under tiny_torch. The sources of kornia,
-lightning-fabric and torchmetrics hold no tests: there it is the examples of their docstrings. What
-is missing needs complex tensors (pytorch-optimizer 180, keras 44, kornia 20), `torch.fft`
-(linear-operator 744, gpytorch 52, torchmetrics 1), a backend of `torch.compile` that is a function
-(pytorch-optimizer 107), float8 (keras 11), DTensor (pytorch-optimizer 7), the order of hooks on a
-linear layer's parameters (skorch 2), or the last digit of a float32 (gpytorch 3, kornia 1).
+lightning-fabric, torchinfo and torchmetrics hold no tests: it is the examples of docstrings, where
+there are some. What is missing needs complex tensors (pytorch-optimizer 180, keras 44; kornia 20,
+whose `So2` and `Se2` hold what `torch.complex` makes), `torch.fft` (linear-operator 744, gpytorch
+52, torchmetrics 1), float8 (keras 11), DTensor (pytorch-optimizer 7), `torch.sparse_csr_tensor`
+(linear-operator 1), PyTorch's own pickle of a storage (skorch 1), or the last digit of a float32
+(gpytorch 3, kornia 1).
 
 | package | version | pass under PyTorch | of these under tiny_torch |
 |---|---|--:|--:|

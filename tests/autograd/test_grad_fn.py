@@ -59,6 +59,73 @@ def test_a_name_after_backward(torch):
     assert node.name() == "MmBackward0" and y.grad_fn.name() == "SumBackward0"
 
 
+def graph(node):
+    """Names of a node and of those behind it, as `next_functions` lead to them."""
+    name = node and node.name().rpartition("::")[2]
+    return (name, *[(graph(target), k) for target, k in node.next_functions]) if node else None
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (4, 3, 2)])
+def test_a_linear_layer_is_pytorchs_nodes(oracle, shape, bias):
+    def linear(torch, *wanted):
+        shapes = (shape, (2, 2), (2,))[: 2 + bias]
+        inputs = [torch.ones(s).requires_grad_(w) for s, w in zip(shapes, wanted, strict=False)]
+        return torch.nn.functional.linear(*inputs).grad_fn
+
+    cases = [(True, True, True), (False, True, True)]
+    cases += [(True, False, True)] if len(shape) == 2 else []  # else the dims are not kept
+    for wanted in cases:
+        assert graph(linear(tiny_torch, *wanted)) == graph(linear(oracle, *wanted))
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (4, 3, 2)])
+def test_hooks_on_a_linear_layers_parameters_run_in_pytorchs_order(torch, shape):
+    layer, seen = torch.nn.Linear(2, 2), []
+    for name, parameter in layer.named_parameters():
+        parameter.register_hook(lambda g, name=name: seen.append(name))
+    layer(leaf(torch, *[1.0] * shape[-1]).expand(shape) * 1).sum().backward()
+    assert seen == ["bias", "weight"]
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-full backward hook")
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (4, 3, 2)])
+def test_hooks_of_a_linear_layers_node_see_what_pytorchs_do(oracle, shape, bias):
+    def seen(torch, wanted):
+        layer, found = torch.nn.Linear(2, 4, bias=bias), []
+        with torch.no_grad():
+            for p in layer.parameters():
+                p.copy_(torch.arange(p.numel()).reshape(p.shape))
+        layer.register_backward_hook(lambda module, sent, came: found.append(sent))
+        x = torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape).requires_grad_(wanted)
+        y = layer(x)
+        y.grad_fn.register_hook(lambda sent, came: tuple(g if g is None else g * 2 for g in sent))
+        y.square().sum().backward()
+        gradients = [p.grad for p in layer.parameters()] + ([x.grad] if wanted else [])
+        return [g if g is None else g.tolist() for g in (*found[0], *gradients)]
+
+    for wanted in (True, False):
+        assert seen(tiny_torch, wanted) == seen(oracle, wanted)
+
+
+def test_a_part_of_a_node():
+    layer = tiny_torch.nn.Linear(2, 2)
+    node = layer(tiny_torch.ones(1, 2)).grad_fn
+    (_, (part, _)), ((again, _),) = node.next_functions[1:], node.next_functions[2:]
+    assert part is not again and part == again and hash(part) == hash(again)
+    assert type(part).__name__ == part.name() == "TBackward0" and "<TBackward0 object" in repr(part)
+    part.metadata["seen"] = 1
+    assert again.metadata == {"seen": 1} and node.metadata != {"seen": 1}
+    for register in (part.register_hook, part.register_prehook):
+        with pytest.raises(NotImplementedError, match=r"TBackward0, .* a part of AddmmBackward0"):
+            register(print)
+    assert not hasattr(part, "variable")
+    edge = tiny_torch.autograd.graph.GradientEdge(part, 0)
+    with pytest.raises(NotImplementedError, match=r"TBackward0, .* a part of AddmmBackward0"):
+        tiny_torch.autograd.grad(layer(tiny_torch.ones(1, 2)).sum(), edge)
+
+
 # ---------------------------------------------------------------------------- what a node has saved
 
 # What PyTorch's nodes have and ours do not, or otherwise, and why.

@@ -187,6 +187,8 @@ nn.Linear(torch.tensor(5), np.int64(2))(x).shape
 nn.CrossEntropyLoss(ignore_index=np.int64(1))(m, k[0, :4])
 nn.Dropout(torch.tensor(0.0))(x)
 torch.Size([np.int64(2), torch.tensor(3)])
+__import__("operator").iadd([1], torch.Size([2]))
+torch.Size([2]) + [1]
 """.strip().split("\n")
 
 

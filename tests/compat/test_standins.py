@@ -97,7 +97,7 @@ def test_errors_are_pytorchs(oracle, text):
     [
         ("torch.compile(net, backend='fast')", RuntimeError, "Invalid backend: 'fast'"),
         ("torch.compile(net, mode='fast')", RuntimeError, "Unrecognized mode=fast"),
-        ("torch.compile(net, backend=print)", NotImplementedError, "backend must be a name"),
+        ("torch.compiler.set_stance('default', force_backend=print)", NotImplementedError, "set_"),
         ("torch.compiler.set_stance('odd')", RuntimeError, "invalid torch.compile stance 'odd'"),
         ("torch.jit.load('x.pt')", NotImplementedError, "torch.jit.load is not in tiny_torch"),
         ("torch.jit.save(net, 'x.pt')", NotImplementedError, "torch.save(module.state_dict()"),
@@ -108,7 +108,7 @@ def test_errors_are_pytorchs(oracle, text):
         ("torch.fx.symbolic_trace(net)", NotImplementedError, "torch.utils.viz draws"),
         ("torch.fx.Tracer()", NotImplementedError, "torch.fx.Tracer is not in tiny_torch"),
         ("torch._dynamo.explain(print)", NotImplementedError, "torch._dynamo.explain is not"),
-        ("torch._dynamo.testing.CompileCounter()", NotImplementedError, "there is no compiler"),
+        ("torch._dynamo.testing.same(1, 1)", NotImplementedError, "there is no compiler"),
         ("torch.hub.load('a/b', 'x')", NotImplementedError, "source 'github' of a/b"),
         ("torch.hub.list('a/b')", NotImplementedError, "source 'github' of a/b"),
         (
@@ -306,6 +306,7 @@ PATHS = """
     torch.utils.model_zoo.load_url torch.cuda.amp.grad_scaler.GradScaler
     torch.distributions.normal.Normal torch.torch_version.TorchVersion torch._tensor.Tensor
     torch._dynamo.eval_frame.OptimizedModule torch._dynamo.config.suppress_errors
+    torch._dynamo.exc.BackendCompilerFailed torch._dynamo.testing.CompileCounter
     torch._inductor.config.coordinate_descent_tuning torch.nn.parallel.data_parallel
 """
 

@@ -984,6 +984,7 @@ of(
     "Size",
     "torch.Size([2, 3])",
     "torch.Size((2, 3)) + (4,)",
+    "torch.Size((2, 3)) + [4]",
     "torch.Size([])",
     "torch.Size([2, 3])[1:]",
     "torch.Size([2, 3]) == (2, 3)",

@@ -95,6 +95,19 @@ def test_the_order_and_what_comes_in_are_what_hooks_see(name):
             assert ours is None or torch.equal(ours, theirs)
 
 
+@pytest.mark.parametrize("lead", [(), (2,), (3, 2)])
+def test_a_linear_layers_step_sends_to_each_input(lead):
+    x, layer = leaf(*lead, 3), torch.nn.Linear(3, 4)
+    y = layer(x).square().sum()
+    picture = draw(y, params={"x": x, **dict(layer.named_parameters())})
+    _, _, linear, *_ = picture.steps
+    sent = {picture.facts.text_of(send.to): send.gradient for send in linear.sends}
+    y.backward()
+    expected = {"x": x.grad, "weight": layer.weight.grad, "bias": layer.bias.grad}
+    assert sent.keys() == expected.keys()
+    assert all(torch.equal(sent[name], gradient) for name, gradient in expected.items())
+
+
 def test_a_step_tells_what_was_saved_what_it_sends_and_the_sum_so_far():
     x, w = torch.tensor([2.0, 3.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
     y = (x * w + x).sum()

@@ -130,6 +130,8 @@ class Run:
                 _core.leave(row)
             results = result = None  # their references would make a gradient look shared
             if self.ready:
+                if node.op.last_first and edge and self.ready[-1] is edge[0]:
+                    self.ready.insert(0, self.ready.pop())
                 self.finish_leaves()
         self.finish_leaves()
         for callback in self.callbacks:

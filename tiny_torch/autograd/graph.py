@@ -51,6 +51,7 @@ class Op:
     outputs = 1
     # Inputs are broadcast and promoted: the engine takes their gradients back to shape and dtype.
     broadcasts = False
+    last_first = False  # whether the last input, if it is a leaf, has its gradient first
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
     # The forms in which an op without a gradient takes tensors that require grad, and leaves their
@@ -70,6 +71,9 @@ class Op:
     # PyTorch's name of its node: text, or a function of what is saved and of the node, where one op
     # here is several there. None: the class's name and "Backward0".
     node_name: Any = None
+    # What next_functions shows where one op here is several nodes there: a function of the node
+    # that answers, per entry, the number of an input, or (name, its own entries). None: the inputs.
+    parts: Any = None
     # PyTorch's name of its function: text, where {second} stands for the dims of the second
     # argument and {spatial} for those of the first but two; or a function of the dims of both.
     # None: the class's name in snake case.

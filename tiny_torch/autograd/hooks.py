@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from math import prod
 from operator import attrgetter
 from typing import Any
 
@@ -17,7 +18,7 @@ from tiny_torch.base.modes import thread
 from tiny_torch.tensor import Tensor
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
-OF_TENSOR, RETAIN, BEFORE, AFTER = range(4)
+OF_TENSOR, RETAIN, BEFORE, AFTER, OF_INPUTS = range(5)
 by_turn = attrgetter("turn")
 
 
@@ -67,6 +68,13 @@ class After(Hook):
 
     __slots__ = ()
     turn = AFTER
+
+
+class OfInputs(Hook):
+    """Ours: ``function(gradients, grad_outputs)`` sees one gradient per input of our op."""
+
+    __slots__ = ()
+    turn = OF_INPUTS
 
 
 def replace_gradients(hook, grads: tuple, *others: tuple) -> tuple:
@@ -140,13 +148,24 @@ class NodeHooks(OrderedDict):
         several = type(grad) is list
         if all(hook.turn < BEFORE for _, hook in self.values()):
             return call(node, tuple(grad) if several else grad, needs)
-        before, after = self.of_turn(BEFORE), self.of_turn(AFTER)
         grads = as_users_see(tuple(grad) if several else (grad,))
-        for hook in before:
+        for hook in self.of_turn(BEFORE):
             grads = replace_gradients(hook, grads)
+        results = self.call_before_its_own(call, node, grads, needs)
+        for hook in self.of_turn(OF_INPUTS):
+            hook.function(as_users_see(results), grads)
+        return results
+
+    def call_before_its_own(self, call: Callable, node: Any, grads: tuple, needs: Any) -> tuple:
+        """The gradients of the inputs, after hooks of the node have seen them."""
+        after = self.of_turn(AFTER)
+        parts = node.op.parts(node) if node.op.parts is not None and after else None
+        if parts is not None and len(parts) == 1:
+            (grad,) = see_of_view(after, grads)
+            return call(node, grad, needs) if grad is not None else (None,) * len(needs)
         results: Any = (None,) * len(needs)
         if any(grad is not None for grad in grads):
-            results = call(node, grads if several else grads[0], needs)
+            results = call(node, grads if node.op.outputs > 1 else grads[0], needs)
             results = results if type(results) is tuple else (results,)
         shapes = node.inputs or (None,) * len(needs)
         whole = node.op.takes_tensors  # of a user's Function, hooks see what no input wants, too
@@ -155,6 +174,8 @@ class NodeHooks(OrderedDict):
             for r, need, like in zip(results, needs, shapes, strict=False)
         ]
         results = as_users_see(tuple(results))
+        if parts is not None:
+            return see_of_parts(after, parts, results, grads)
         for hook in after:
             results = replace_gradients(hook, results, grads)
         return results
@@ -165,9 +186,12 @@ class NodeHooks(OrderedDict):
         self.see(run, list(grads))
         for hook in self.of_turn(BEFORE):
             replace_gradients(hook, grads)
-        results = (None,) * len(node.edges)
+        parts = node.edges if node.op.parts is None else node.op.parts(node)
+        results = (None,) * len(parts)
         for hook in self.of_turn(AFTER):
             replace_gradients(hook, results, grads)
+        for hook in self.of_turn(OF_INPUTS):
+            hook.function((None,) * len(node.edges), grads)
 
     def retains(self, tensor: Any) -> bool:
         """Whether the gradient that comes in is put in the tensor's ``.grad``."""
@@ -180,6 +204,38 @@ class NodeHooks(OrderedDict):
             if number == output and hook.turn == RETAIN:
                 node.hooks = NodeHooks() if node.hooks is None else node.hooks
                 node.hooks[key] = place, self.pop(key)[1]
+
+
+# ---- what a node's own hooks see where PyTorch has several nodes: Op.parts -----------------------
+def see_of_view(hooks: list, grads: tuple) -> tuple:
+    """(gradient,) after hooks of a view of a matrix, which see it in that matrix's shape."""
+    if grads[0] is None:
+        return grads
+    *lead, columns = shape = grads[0].shape
+    seen: tuple = (grads[0].reshape(prod(lead), columns),)
+    for hook in hooks:
+        seen = replace_gradients(hook, seen, grads)
+    return (None if seen[0] is None else seen[0].reshape(shape),)
+
+
+def see_of_parts(hooks: list, parts: tuple, results: tuple, grads: tuple) -> tuple:
+    """The gradients of inputs after hooks, which see one per part; of (name, (i,)) a transpose."""
+
+    def transposed(gradient: Any) -> Any:
+        return None if gradient is None else gradient.t()
+
+    seen = tuple(
+        [results[part] if type(part) is int else transposed(results[part[1][0]]) for part in parts]
+    )
+    for hook in hooks:
+        seen = replace_gradients(hook, seen, grads)
+    found = list(results)
+    for part, gradient in zip(parts, seen, strict=True):
+        if type(part) is int:
+            found[part] = gradient
+        else:
+            found[part[1][0]] = transposed(gradient)
+    return tuple(found)
 
 
 class LeafHooks(OrderedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from tiny_torch.autograd import graph
@@ -30,7 +31,12 @@ class NodeSurface:
 
     @property
     def next_functions(self) -> tuple:
-        """(node, output number) per input; (None, 0) for one that has no gradient."""
+        """(node, output number) per input; (None, 0) for one that has no gradient.
+
+        Where PyTorch has several nodes, they are there: Part.
+        """
+        if self.op.parts is not None:
+            return shown_parts(self, self.op.parts(self))
         return tuple([(None, 0) if edge is None else shown_edge(edge) for edge in self.edges])
 
     def register_hook(self, function: Any) -> Any:
@@ -83,6 +89,81 @@ def shown_edge(edge: tuple) -> tuple:
     """(node, output number) of an edge, where a leaf's node is one in name only."""
     target, number = edge
     return of_shown_type(target) if isinstance(target, Node) else AccumulateGrad(target), number
+
+
+class PartError(AttributeError, NotImplementedError):
+    """A part of a node was taken for a node: `hasattr` says that it has no `variable`."""
+
+
+class Part:
+    """A node of PyTorch's within one of ours, as ``next_functions`` show it: a node in name only.
+
+    NotImplementedError for a hook, and as an edge: no gradient is computed for it alone.
+    """
+
+    def __init__(self, node: Any, entries: tuple) -> None:
+        self.node = node
+        self.entries = entries
+
+    @property
+    def next_functions(self) -> tuple:
+        return shown_parts(self.node, self.entries)
+
+    @property
+    def metadata(self) -> dict:
+        parts = self.node.metadata.setdefault("_parts", {})
+        return parts.setdefault((self.name(), self.entries), {})
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def variable(self) -> Any:
+        raise self.refusal("the gradient")
+
+    def register_hook(self, function: Any) -> Any:
+        raise self.refusal("register_hook")
+
+    def register_prehook(self, function: Any) -> Any:
+        raise self.refusal("register_prehook")
+
+    def refusal(self, what: str) -> PartError:
+        return PartError(
+            f"{what} of {self.name()}, which is a part of {self.node.name()} in tiny_torch"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and isinstance(other, Part)
+            and (other.node, other.entries) == (self.node, self.entries)
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.entries))
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self.node):#x}>"
+
+
+def shown_parts(node: Any, entries: tuple) -> tuple:
+    """(node, output number) per entry of an op's `parts`; (None, 0) where no gradient goes."""
+    shown: list[tuple] = []
+    for entry in entries:
+        if isinstance(entry, tuple):
+            name, inner = entry
+            part = part_type(name)(node, inner)
+            wanted = any(target is not None for target, _ in part.next_functions)
+            shown.append((part if wanted else None, 0))
+        else:
+            edge = node.edges[entry]
+            shown.append((None, 0) if edge is None else shown_edge(edge))
+    return tuple(shown)
+
+
+@cache
+def part_type(name: str) -> type[Part]:
+    return type(name, (Part,), {"__module__": Node.__module__})
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:

@@ -39,10 +39,13 @@ class Size(_core.SizeBase):
         return f"torch.Size({list(self)})"
 
     def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            name = type(other).__name__
+            raise TypeError(f"can only concatenate tuple (not {name}) to torch.Size")
         return Size(tuple.__add__(self, other))
 
-    def __radd__(self, other: Any) -> Size:
-        return Size(tuple.__add__(other, self))
+    def __radd__(self, other: Any) -> Size:  # a list's `+=` comes here first
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, count: Any) -> Size:
         return Size(tuple.__mul__(self, count))

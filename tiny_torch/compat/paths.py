@@ -120,6 +120,9 @@ autograd.forward_ad compat.private: UnpackedDualTensor unpack_dual
 autograd.graph autograd.multi_grad: register_multi_grad_hook
 autograd.variable autograd.function: Variable VariableMeta
 autograd.profiler compat.private: emit_itt emit_nvtx
+_dynamo.exc compat.delegate: BackendCompilerFailed
+_dynamo.exc compiler: InvalidBackend
+_dynamo.testing compat.delegate: CompileCounter
 _C._functorch compat.private: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
 cuda compat.private: _is_in_bad_fork
 fx.experimental.proxy_tensor compat.private: get_proxy_mode

@@ -29,6 +29,7 @@ from tiny_torch.program.show import text_of
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is
+RECOMPILES = "Detected recompile when torch.compile stance is 'fail_on_recompile'"
 TENSORS: set[type] = {Tensor, Parameter, Buffer}
 CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
 
@@ -40,7 +41,7 @@ class Stance(threading.local):
 
 
 stance = Stance()
-every: weakref.WeakSet[Compiled] = weakref.WeakSet()
+every: weakref.WeakSet[Any] = weakref.WeakSet()  # what has recordings, or kin, to forget
 
 
 def reset() -> None:
@@ -109,9 +110,7 @@ class Compiled:
                 done = case.run(inputs)
                 return self.function(*args, **kwargs) if done is None else done[0]
         if stance.name == "fail_on_recompile":
-            raise RuntimeError(
-                "Detected recompile when torch.compile stance is 'fail_on_recompile'"
-            )
+            raise RuntimeError(RECOMPILES)
         if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
             return self.function(*args, **kwargs)
         recorder = Recorder(self.steps)

@@ -23,7 +23,6 @@ USES = {
 # Why an answer is another than PyTorch's. What is here and equals it fails a test.
 KNOWN = {
     "linear-operator": "a Toeplitz matrix is multiplied by torch.fft, which needs complex tensors",
-    "torchviz": "the picture lacks the transpose (TBackward0) before a linear layer's weight",
 }
 
 

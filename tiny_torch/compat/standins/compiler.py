@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.compat.delegate import Delegate
 from tiny_torch.compat.refused import refusing
 from tiny_torch.nn import Module
 from tiny_torch.program import Compiled, compiled
@@ -47,6 +48,11 @@ class OptimizedModule(Module):
         if "_orig_mod" in vars(self).get("_modules", ()):
             self._orig_mod.training = mode
 
+    @property
+    def dynamo_ctx(self) -> Callable[..., Any]:
+        """What runs in the place of the module's calls; packages ask whether there is one."""
+        return self.__dict__["_call"]
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.__dict__["_call"](*args, **kwargs)
 
@@ -72,21 +78,19 @@ class OptimizedModule(Module):
 
 
 def check_arguments(name: str, backend: Any, mode: Any, options: Any) -> None:
-    """PyTorch's refusals of arguments of `compile`, and ours of a backend that is a function."""
+    """PyTorch's refusals of arguments of `compile`."""
     if mode is not None and options is not None:
         raise RuntimeError(
             "Either mode or options can be specified, but both can't be specified at the same time."
         )
+    if backend is not None and not isinstance(backend, str):
+        return  # it says what it takes
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"{name}: options must be a dict, got {type(options).__name__}")
     if backend is None:
         return
-    if not isinstance(backend, str):
-        raise NotImplementedError(
-            f"{name}: backend must be a name; tiny_torch traces no graph for {backend!r} to take"
-        )
     if backend not in (*BACKENDS, *HIDDEN):
         raise InvalidBackend(
             f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available "
@@ -116,8 +120,9 @@ def compile(
     `OptimizedModule`, with the original as `_orig_mod` and its keys in the state_dict. `backend`
     "eager" runs everything as it is written; the others, `mode` and `options` are about code that
     is not generated here; a wrong one raises as in PyTorch. With `dynamic` None or False each shape
-    has a recording of its own. Without `model`, a decorator. Raises NotImplementedError for a
-    `backend` that is a function.
+    has a recording of its own. A `backend` that is a function is given a module that calls `model`,
+    and the tensors among the arguments, once per kind of arguments; what it answers is called
+    instead (compat/delegate.py). Without `model`, a decorator.
     https://pytorch.org/docs/stable/generated/torch.compile.html
 
     >>> import tiny_torch as torch
@@ -140,7 +145,13 @@ def compile(
         return model
     if isinstance(model, OptimizedModule):
         return model
-    program = model if backend == "eager" else Compiled(model, fullgraph=fullgraph)
+    program: Any = model
+    if backend is not None and not isinstance(backend, str):
+        given = {"mode": mode if mode != "default" else None, "options": options}
+        settings = {key: value for key, value in given.items() if value}
+        program = Delegate(model, backend, dynamic, settings)
+    elif backend != "eager":
+        program = Compiled(model, fullgraph=fullgraph)
     if isinstance(model, Module):
         return OptimizedModule(model, program)
     if isinstance(model, types.MethodType):  # copies of its object get programs of their own
@@ -213,6 +224,8 @@ class set_stance:
         if stance not in STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}'")
         if force_backend is not None:
+            if not isinstance(force_backend, str):
+                raise NotImplementedError("set_stance: force_backend must be a name")
             check_arguments("set_stance", force_backend, None, None)
         self.stance, self.before = stance, compiled.stance.name
         compiled.stance.name = stance

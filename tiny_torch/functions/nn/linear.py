@@ -70,7 +70,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return linear_of_vector(input, weight, bias)
     if bias is not None and bias.ndim != 1:
         return matmul(input, weight.t()) + bias
-    return apply(Linear, input, weight, bias)
+    try:
+        return apply(Linear, input, weight, bias)
+    except RuntimeError:
+        if bias is None or bias.numel() != 1:
+            raise
+        return matmul(input, weight.t()) + bias  # PyTorch broadcasts it, too
 
 
 def linear_of_vector(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

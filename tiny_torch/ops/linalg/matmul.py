@@ -29,14 +29,6 @@ def product(edge, a, b):
     return a @ b
 
 
-def product_name(saved, node):
-    ndims = tuple(map(len, saved[2:4])) if len(saved) > 3 else (2, 2)
-    if ndims == (1, 2):
-        return "SqueezeBackward4"
-    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm"}
-    return f"{names.get(ndims, 'UnsafeView')}Backward0"
-
-
 def product_function(x, y):
     """The function that does the work, for operands of so many dims."""
     return {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (3, 3): "bmm"}.get((x, y), "matmul")
@@ -48,7 +40,6 @@ class Matmul(Op):
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0,))
-    node_name: Any = product_name
     aten: Any = product_function
     cost = "product"
     autocast = "lower"
@@ -151,6 +142,7 @@ class Linear(Op):
     saves = (0, 1)
     keeps_data = (1,)
     used_by = ((1,), (0,))
+    last_first = True  # PyTorch's is addmm(bias, x, weight.t())
     cost = "linear"
     autocast = "lower"
 
@@ -172,14 +164,6 @@ class Linear(Op):
         if needs[2]:
             to_bias = flat.sum((0,), False)
         return to_x, to_weight, to_bias
-
-    @staticmethod
-    def node_name(saved, node):
-        x = saved[0] if saved else None
-        ndim = 2 if x is None else x.ndim
-        if node.edges[2] is not None:  # with a bias
-            return "AddmmBackward0" if ndim == 2 else "ViewBackward0"
-        return {1: "SqueezeBackward4", 2: "MmBackward0"}.get(ndim, "UnsafeViewBackward0")
 
     @staticmethod
     def words(node):

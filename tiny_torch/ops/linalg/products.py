@@ -8,7 +8,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.common import scale_by, write_into
 from tiny_torch.ops.elementwise.cast import widen
-from tiny_torch.ops.linalg.matmul import Matmul, unbroadcast
+from tiny_torch.ops.linalg.matmul import Linear, Matmul, unbroadcast
 
 
 def check_batches(name: str, x: Any, y: Any) -> None:
@@ -114,3 +114,39 @@ def check_product(op: type[Addmm], x: Any, a: Any, b: Any) -> None:
         f"{name}: expected tensors of {op.dims[0]} and {op.dims[1]} dimensions, got shapes "
         f"{list(a.shape)} and {list(b.shape)}"
     )
+
+
+# ---- PyTorch's nodes of products, of which those of ops.linalg.matmul are one here --------------
+
+
+def product_name(saved, node):
+    ndims = tuple(map(len, saved[2:4])) if len(saved) > 3 else (2, 2)
+    if ndims == (1, 2):
+        return "SqueezeBackward4"
+    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm"}
+    return f"{names.get(ndims, 'UnsafeView')}Backward0"
+
+
+def linear_names(saved: Any, node: Any) -> tuple[str, ...]:
+    """PyTorch's last node of a linear layer, and unless that is the product, the first."""
+    x = saved[0] if saved else None
+    ndim = 2 if x is None else x.ndim
+    if node.edges[2] is not None:  # with a bias
+        return ("AddmmBackward0",) if ndim == 2 else ("ViewBackward0", "ViewBackward0")
+    if ndim == 1:
+        return "SqueezeBackward4", "UnsqueezeBackward0"
+    return ("MmBackward0",) if ndim == 2 else ("UnsafeViewBackward0", "ViewBackward0")
+
+
+def linear_parts(node: Any) -> tuple:
+    """addmm(bias, x, weight.t()) or mm(x, weight.t()); between views unless x has 2 dims."""
+    known = type(node.saved) is tuple and not node.is_freed()
+    _, *first = linear_names(node.saved if known else (), node)
+    bias = () if node.edges[2] is None else (2,)
+    product = *bias, (first[0], (0,)) if first else 0, ("TBackward0", (1,))
+    return (("AddmmBackward0" if bias else "MmBackward0", product),) if first else product
+
+
+Matmul.node_name = product_name
+Linear.node_name = lambda saved, node: linear_names(saved, node)[0]
+Linear.parts = linear_parts

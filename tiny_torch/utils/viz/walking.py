@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.graph import FREED, Node, Op
-from tiny_torch.autograd.hooks import After, Hook, add_to, add_to_node
+from tiny_torch.autograd.hooks import Hook, OfInputs, add_to, add_to_node
 from tiny_torch.base.modes import INFERENCE, modes
 from tiny_torch.functions.creation.fill import ones_like
 from tiny_torch.tensor import Tensor, wrap
@@ -93,7 +93,7 @@ class Walk:
             copy.sequence = node.sequence
             self.copies.append(copy)
         for node, copy in zip(reading.nodes, self.copies, strict=True):
-            add_to_node(copy, 0, After(self.watch(node)))
+            add_to_node(copy, 0, OfInputs(self.watch(node)))
         for number, leaf in enumerate(self.leaves, 1):
             add_to(leaf, "_hooks", Hook(self.arrival(number)))
 
