@@ -180,7 +180,7 @@ def names_of(node: Any) -> Iterator[tuple[str, Callable, Any]]:
     if 0 not in op.saves and type(node.saved) is tuple and ".nn." not in op.__module__:
         k = sum(place is not None for place in op.saves)
         value = node.saved[k] if k < len(node.saved) else None
-        if type(value) is tuple and value not in [c for c in node.constants if type(c) is tuple]:
+        if type(value) is tuple and not any(value is constant for constant in node.constants):
             yield "self_sym_sizes", read_saved, k
 
 
