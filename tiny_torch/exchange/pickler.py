@@ -15,6 +15,7 @@ from typing import IO, Any, NoReturn
 
 import tiny_torch as torch
 from tiny_torch.exchange import core
+from tiny_torch.functions.storage import TypedStorage, UntypedStorage
 
 
 class _TorchName:
@@ -42,6 +43,7 @@ _REBUILD_FROM_TYPE = _TorchName("torch._tensor", "_rebuild_from_type_v2")
 _TENSOR = _TorchName("torch", "Tensor")
 _SIZE = _TorchName("torch", "Size")
 _DEVICE = _TorchName("torch", "device")
+_UNTYPED = _TorchName("torch.storage", "UntypedStorage")
 _STORAGES = {dtype: _TorchName("torch", name) for name, dtype in core.STORAGE_DTYPES.items()}
 
 
@@ -81,9 +83,12 @@ class Pickler(_PythonPickler):
 
     def persistent_id(self, obj: Any) -> tuple[object, ...] | None:
         """PyTorch's id of a storage; None for everything else."""
-        if type(obj) is not _StorageOf:
+        if type(obj) is _StorageOf:
+            array = obj.array
+        elif isinstance(obj, TypedStorage | UntypedStorage):
+            array = obj.cpu()._array if obj.device.type not in ("cpu", "cuda") else obj._array
+        else:
             return None
-        array = obj.array
         entry = (str(len(self.storages)), array)
         key, first = self.storages.setdefault(core.storage_key(array), entry)
         if array.dtype != first.dtype:
@@ -93,7 +98,9 @@ class Pickler(_PythonPickler):
             )
         numel = array.storage_nbytes // array.itemsize
         location = "cuda:0" if array.device == "cuda" else "cpu"
-        return "storage", _STORAGES[core.dtype_name(array.dtype)], key, location, numel
+        untyped = isinstance(obj, UntypedStorage)
+        kind = _UNTYPED if untyped else _STORAGES[core.dtype_name(array.dtype)]
+        return "storage", kind, key, location, numel
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Writes the name of a class or function."""
