@@ -408,10 +408,13 @@ class Program:
     buffers: Any
     chains: Any
     externals: Any
+    given_bytes: Any
     def keep_for(self, *args: Any, **kwargs: Any) -> Any: ...
     kept_bytes: Any
     launches: Any
+    outside_bytes: Any
     def repeats(self, *args: Any, **kwargs: Any) -> Any: ...
+    result_bytes: Any
     def run(self, *args: Any, **kwargs: Any) -> Any: ...
     steps: Any
     temporary_bytes: Any

@@ -1,5 +1,6 @@
-// Programs: Recording(report, noted) notes this thread's launches between start() and stop(), and
-// Program(recording, arrays, written, results, before) runs them again over other arrays.
+// Programs: Recording(report, noted, is_plan) notes this thread's launches between start() and
+// stop(), and Program(recording, arrays, written, results, before) runs them again over other
+// arrays.
 #include "core/program/program.h"
 
 #include <pybind11/stl.h>
@@ -20,13 +21,14 @@ std::vector<NDArray> arrays_of(const pb::sequence& objects) {
   return arrays;
 }
 
-std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::object& noted) {
+std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::object& noted,
+                                          bool is_plan) {
   const auto call = [](const pb::object& function, auto... args) {
     const pb::gil_scoped_acquire acquired;
     function(args...);
   };
   return std::make_unique<Recording>([=](const char* why) { call(report, why); },
-                                     [=] { call(noted); });
+                                     [=] { call(noted); }, is_plan);
 }
 
 // Of each launch: (family, name, dtype) of its kernel, the numbers of its buffers, and whether it
@@ -39,12 +41,15 @@ pb::list launches_of(const Program& program) {
   return answer;
 }
 
-// (bytes, kind of memory) of each buffer.
+// Of each buffer: bytes, kind of memory, and the first and last launch that use it; -1 where none
+// does.
 pb::list buffers_of(const Program& program) {
   pb::list answer;
-  for (size_t i = 0; i < program.buffers().size(); ++i)
-    answer.append(
-        pb::make_tuple(program.buffers()[i].bytes, program.memory_of(static_cast<int>(i))));
+  for (size_t i = 0; i < program.buffers().size(); ++i) {
+    const Buffer& buffer = program.buffers()[i];
+    answer.append(pb::make_tuple(buffer.bytes, program.memory_of(static_cast<int>(i)), buffer.first,
+                                 buffer.last));
+  }
   return answer;
 }
 
@@ -151,7 +156,10 @@ void add_program(pb::module_& module) {
       .def_property_readonly("chains", chains_of)
       .def_property_readonly("temporary_bytes", &Program::temporary_bytes)
       .def_property_readonly("kept_bytes", &Program::kept_bytes)
-      .def_property_readonly("born_bytes", &Program::born_bytes);
+      .def_property_readonly("born_bytes", &Program::born_bytes)
+      .def_property_readonly("given_bytes", &Program::given_bytes)
+      .def_property_readonly("result_bytes", &Program::result_bytes)
+      .def_property_readonly("outside_bytes", &Program::outside_bytes);
   module.def("guards_hold", guards_hold);
   module.def("refuse_recording", [](const char* why) { refuse_recording(why); });
   module.def("unrecorded", [](const pb::object& call) {

@@ -229,7 +229,8 @@ class Case:
     def keep(self, watch: Recorder, everything: list[Tensor], result: Any) -> Any:
         """Makes the program; answers the result, with the history that it has from a program."""
         recording = watch.recording
-        if any(type(t) not in TENSORS or t.array.device != "cpu" for t in everything):
+        devices = ("cpu", "meta") if watch.is_plan else ("cpu",)
+        if any(type(t) not in TENSORS or t.array.device not in devices for t in everything):
             raise Refusal("reads a tensor of another class or device")
         leaves = ([result], None) if is_tensor(result) else tree_flatten(result)
         self.results: list[Any] = leaves[0]
@@ -298,7 +299,8 @@ class Case:
         self.layouts = [(a.shape, a.strides, a.dtype) for a in arrays[len(everything) :]]
         self.before, self.after = watch.before, watch.after
         program = _core.Program(watch.recording, arrays, written, found, None)
-        if not self.after and not program.repeats(arrays, found, watch.generator_state):
+        believed = watch.is_plan or self.after
+        if not believed and not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
         self.program = program
         self.programs.append(("step", program, watch.places))

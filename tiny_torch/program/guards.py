@@ -62,7 +62,7 @@ class Recorder:
     Afterwards `effect` says what no program can repeat, or is empty.
     """
 
-    def __init__(self, steps: bool = False) -> None:
+    def __init__(self, steps: bool = False, is_plan: bool = False) -> None:
         self.steps = steps  # whether gradients may be stored, and calls be made outside
         self.before: list[Any] = []  # what is called outside of the program, before its launches
         self.after: list[Any] = []  # and behind them
@@ -78,7 +78,8 @@ class Recorder:
         self.effect = ""
         self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
         self.paths = ModulePaths()
-        self.recording = _core.Recording(self.note, self.note_launch)
+        self.is_plan = is_plan  # which never runs, and may be of `meta`
+        self.recording = _core.Recording(self.note, self.note_launch, is_plan)
 
     def start(self) -> bool:
         """Before it is entered: whether it can be, since nobody else hears of storages."""
@@ -118,7 +119,7 @@ class Recorder:
                 self.note("sets .data or requires_grad of a tensor")
         if not same_dice(self.dice, dice()):
             self.note("draws from Python's or NumPy's random numbers")
-        if not _core.guards_hold(guards):
+        if not (self.is_plan or _core.guards_hold(guards)):
             self.note(CHANGES)
         return guards
 

@@ -54,7 +54,9 @@ class Undo {
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  std::vector<bool> written, const std::vector<NDArray>& outputs,
                  const Program* before)
-    : written_(std::move(written)) {
+    : written_(std::move(written)),
+      is_plan_(recording.is_plan),
+      outside_bytes_(recording.outside_bytes) {
   add_externals(recording, externals);
   if (before) {
     const int number = static_cast<int>(externals.size());
@@ -119,6 +121,20 @@ int64_t Program::born_bytes() const {
   int64_t bytes = 0;
   for (const Buffer& buffer : buffers_)
     if (buffer.external == Buffer::kBorn && buffer.first >= 0) bytes += aligned(buffer.bytes);
+  return bytes;
+}
+
+int64_t Program::given_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_)
+    if (buffer.external != Buffer::kBorn) bytes += aligned(buffer.bytes);
+  return bytes;
+}
+
+int64_t Program::result_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = kFirstExternal + written_.size(); i < sizes_.size(); ++i)
+    bytes += aligned(sizes_[i]);
   return bytes;
 }
 
@@ -244,6 +260,7 @@ bool Program::has_other_overlaps(const std::vector<NDArray>& externals) const {
 }
 
 std::vector<Ref<Storage>> Program::place(const std::vector<NDArray>& externals) {
+  if (is_plan_) throw RuntimeError("a plan does not run");
   if (!temporary_ && is_used(kTemporary))
     temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], cpu_device()));
   std::vector<Ref<Storage>> made(sizes_.size());

@@ -55,7 +55,10 @@ class Program {
   std::string memory_of(int buffer) const;  // "given", "block", "kept", "result" or "none"
   int64_t temporary_bytes() const { return sizes_[kTemporary]; }
   int64_t kept_bytes() const { return sizes_[kKept]; }
-  int64_t born_bytes() const;  // of all buffers, each for itself
+  int64_t born_bytes() const;   // of all buffers, each for itself
+  int64_t given_bytes() const;  // of external memory
+  int64_t result_bytes() const;
+  int64_t outside_bytes() const { return outside_bytes_; }  // most that is made beside the launches
 
  private:
   static constexpr int kTemporary = 0, kKept = 1, kFirstExternal = 2;
@@ -95,7 +98,8 @@ class Program {
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
   std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
-  bool draws_, may_differ_ = false;
+  bool is_plan_, draws_, may_differ_ = false;
+  int64_t outside_bytes_;
 
   std::vector<Place> places_;   // of buffers
   std::vector<int64_t> sizes_;  // of regions that a run allocates
