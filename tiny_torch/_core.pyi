@@ -406,6 +406,7 @@ class Program:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     born_bytes: Any
     buffers: Any
+    chain_bytes: Any
     chains: Any
     externals: Any
     given_bytes: Any

@@ -31,13 +31,13 @@ std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::ob
                                      [=] { call(noted); }, is_plan);
 }
 
-// Of each launch: (family, name, dtype) of its kernel, the numbers of its buffers, and whether it
-// is an alternative.
+// Of each launch: (family, name, dtype) of its kernel, the numbers of its buffers, whether it is an
+// alternative, and its flops.
 pb::list launches_of(const Program& program) {
   const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
   pb::list answer;
-  for (const auto& [kernel, buffers, alternative] : program.launches())
-    answer.append(pb::make_tuple(kernel_name(slots, kernel), buffers, alternative));
+  for (const auto& [kernel, buffers, alternative, flops] : program.launches())
+    answer.append(pb::make_tuple(kernel_name(slots, kernel), buffers, alternative, flops));
   return answer;
 }
 
@@ -157,6 +157,7 @@ void add_program(pb::module_& module) {
       .def_property_readonly("temporary_bytes", &Program::temporary_bytes)
       .def_property_readonly("kept_bytes", &Program::kept_bytes)
       .def_property_readonly("born_bytes", &Program::born_bytes)
+      .def_property_readonly("chain_bytes", &Program::chain_bytes)
       .def_property_readonly("given_bytes", &Program::given_bytes)
       .def_property_readonly("result_bytes", &Program::result_bytes)
       .def_property_readonly("outside_bytes", &Program::outside_bytes);

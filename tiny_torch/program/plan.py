@@ -10,7 +10,6 @@ from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.program.compiled import Case
 from tiny_torch.program.guards import Recorder
 from tiny_torch.program.show import name_of_kernel, text_of
-from tiny_torch.utils.flop_counter import FlopCounterMode
 from tiny_torch.utils.sizes import size_text
 
 
@@ -20,6 +19,7 @@ class Launch(NamedTuple):
     kernel: str
     buffers: list[int]  # numbers of those that it uses
     bytes: int  # of these buffers
+    flops: float  # of products, convolutions and attention
     place: str  # the module, or "backward"
     line: str
 
@@ -37,20 +37,24 @@ class Plan:
     """The launches of a step, and the bytes that it needs.
 
     `peak_bytes` is the sum of `given_bytes` (parameters, arguments), `block_bytes` (what dies
-    within the step), `result_bytes` (gradients and results) and `outside_bytes` (the most that
-    optimizers make at once: their state). `flops` counts matrix products, convolutions and
-    attention.
+    within the step, and blocks of the chains' threads), `result_bytes` (gradients and results) and
+    `outside_bytes` (the most that optimizers make at once: their state). `flops` counts matrix
+    products, convolutions, attention and recurrent layers.
     """
 
-    def __init__(self, program: Any, places: list[tuple[str, str]], flops: int) -> None:
-        self.program, self.places, self.flops = program, places, flops
+    def __init__(self, program: Any, places: list[tuple[str, str]]) -> None:
+        self.program, self.places = program, places
         self.buffers = [Buffer(*each) for each in program.buffers]
-        self.launches = [
-            Launch(name_of_kernel(*kernel), uses, sum(self.buffers[i].bytes for i in uses), *where)
-            for (kernel, uses, _), where in zip(program.launches, places, strict=True)
-        ]
+        self.launches = []  # but those that run only where a check fails
+        for (kernel, uses, alternative, flops), where in zip(program.launches, places, strict=True):
+            touched = sum(self.buffers[i].bytes for i in uses)
+            if not alternative:
+                flops *= kernel[1] != "is_finite"  # which takes a convolution's arguments
+                launch = Launch(name_of_kernel(*kernel), uses, touched, flops, *where)
+                self.launches.append(launch)
+        self.flops = sum(launch.flops for launch in self.launches)
         self.given_bytes: int = program.given_bytes
-        self.block_bytes: int = program.temporary_bytes
+        self.block_bytes: int = program.temporary_bytes + program.chain_bytes
         self.result_bytes: int = program.result_bytes
         self.outside_bytes: int = program.outside_bytes
 
@@ -98,8 +102,7 @@ def plan(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan:
     if not recorder.start():
         raise RuntimeError("plan: this thread records already, or another notes its memory")
     case = Case(inputs, steps=True)
-    with FlopCounterMode(display=False) as counter:
-        case.record(recorder, lambda: step(*args, **kwargs))
+    case.record(recorder, lambda: step(*args, **kwargs))
     if case.refusal:
         raise RuntimeError(f"plan: the step {case.refusal}")
-    return Plan(case.program, recorder.places, counter.get_total_flops())
+    return Plan(case.program, recorder.places)

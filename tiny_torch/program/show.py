@@ -18,7 +18,7 @@ def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
         marks |= dict.fromkeys(range(first, last + 1), INNER) | {first: FIRST, last: LAST}
     seen: set[int] = set()
     launches, buffers = program.launches, program.buffers
-    for i, ((kernel, uses, alternative), (part, line)) in enumerate(
+    for i, ((kernel, uses, alternative, _), (part, line)) in enumerate(
         zip(launches, places, strict=True)
     ):
         memory = " ".join([name_of(k, buffers, seen) for k in uses])

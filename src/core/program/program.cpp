@@ -90,7 +90,7 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
 }
 
 void Program::note_launches() {
-  for (const auto& step : steps_) launches_.push_back({step->address(), {}, false});
+  for (const auto& step : steps_) launches_.push_back({step->address(), {}, false, step->flops()});
   for (const Slot& slot : slots_) {
     std::vector<int>& buffers = launches_[slot.step].buffers;
     if (std::find(buffers.begin(), buffers.end(), slot.buffer) == buffers.end())
@@ -138,18 +138,39 @@ int64_t Program::result_bytes() const {
   return bytes;
 }
 
+int64_t Program::chain_bytes() const {
+  int64_t bytes = 0;
+  for (const ChainStep* chain : chains_) bytes = std::max(bytes, chain->thread_bytes());
+  return bytes;
+}
+
+int64_t Program::lowest_place(int buffer, const std::vector<int>& placed) const {
+  const Buffer& x = buffers_[buffer];
+  int64_t offset = 0;
+  for (int other : placed) {
+    const Buffer& there = buffers_[other];
+    if (there.last < x.first || x.last < there.first) continue;
+    if (offset + aligned(x.bytes) <= places_[other].offset) break;
+    offset = std::max(offset, places_[other].offset + aligned(there.bytes));
+  }
+  return offset;
+}
+
 // Gives every buffer a place, and every region its pointers. Large buffers go first, each to the
-// lowest address where no other is in use at the same time.
+// lowest address where no other is in use at the same time: of the smallest result that is made
+// later, such as a gradient, if there is one; or else of the block.
 void Program::plan() {
   used_.assign(written_.size(), false);
   sizes_.assign(kFirstExternal + written_.size(), 0);
   places_.assign(buffers_.size(), {kTemporary, -1});
+  std::vector<int> results;
   for (const Output& output : outputs_) {
     const Buffer& buffer = buffers_[output.buffer];
     Place& place = places_[output.buffer];
     if (buffer.external != Buffer::kBorn || place.offset >= 0) continue;
     place = {static_cast<int>(sizes_.size()), 0};
     sizes_.push_back(buffer.bytes);
+    results.push_back(output.buffer);
   }
   std::vector<bool> hidden(buffers_.size(), false);
   const auto may_move = [&](int i) {
@@ -174,22 +195,26 @@ void Program::plan() {
   }
   std::stable_sort(temporary.begin(), temporary.end(),
                    [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
-  std::vector<int> placed;  // by address
+  std::stable_sort(results.begin(), results.end(),
+                   [&](int a, int b) { return buffers_[a].bytes < buffers_[b].bytes; });
+  std::vector<std::vector<int>> placed(sizes_.size());  // by region and address
   for (int i : temporary) {
     const Buffer& buffer = buffers_[i];
-    int64_t offset = 0;
-    for (int other : placed) {
-      const Buffer& there = buffers_[other];
-      if (there.last < buffer.first || buffer.last < there.first) continue;
-      if (offset + aligned(buffer.bytes) <= places_[other].offset) break;
-      offset = std::max(offset, places_[other].offset + aligned(there.bytes));
+    Place& place = places_[i];
+    for (int result : results) {
+      if (buffers_[result].bytes < buffer.bytes || buffers_[result].first <= buffer.last) continue;
+      const int region = places_[result].region;
+      place = {region, lowest_place(i, placed[region])};
+      if (place.offset + int64_t(buffer.bytes) <= sizes_[region]) break;
+      place = {kTemporary, -1};
     }
-    places_[i].offset = offset;
-    sizes_[kTemporary] = std::max(sizes_[kTemporary], offset + aligned(buffer.bytes));
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), i,
-                         [&](int a, int b) { return places_[a].offset < places_[b].offset; }),
-        i);
+    if (place.region == kTemporary) {
+      place.offset = lowest_place(i, placed[kTemporary]);
+      sizes_[kTemporary] = std::max(sizes_[kTemporary], place.offset + aligned(buffer.bytes));
+    }
+    auto& there = placed[place.region];
+    const auto is_below = [&](int a, int b) { return places_[a].offset < places_[b].offset; };
+    there.insert(std::upper_bound(there.begin(), there.end(), i, is_below), i);
   }
   for (const auto& [alias, of] : aliases_) used_[alias] = used_[of];
   pointers_.assign(sizes_.size(), {});
@@ -206,7 +231,10 @@ std::string Program::memory_of(int buffer) const {
   const Buffer& x = buffers_[buffer];
   if (x.external != Buffer::kBorn) return "given";
   if (places_[buffer].region == kKept) return "kept";
-  if (places_[buffer].region >= kFirstExternal) return "result";
+  if (places_[buffer].region >= kFirstExternal) {
+    const auto is_it = [&](const Output& output) { return output.buffer == buffer; };
+    return std::any_of(outputs_.begin(), outputs_.end(), is_it) ? "result" : "block";
+  }
   return places_[buffer].offset < 0 ? "none" : "block";
 }
 

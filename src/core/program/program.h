@@ -26,6 +26,7 @@ class Program {
     void (*kernel)();
     std::vector<int> buffers;
     bool alternative;  // it runs only where another answers otherwise
+    double flops;
   };
 
   // Of a recording that has stopped and has not refused. `externals` were there before, and some of
@@ -58,6 +59,7 @@ class Program {
   int64_t born_bytes() const;   // of all buffers, each for itself
   int64_t given_bytes() const;  // of external memory
   int64_t result_bytes() const;
+  int64_t chain_bytes() const;                              // of the threads' own blocks, at most
   int64_t outside_bytes() const { return outside_bytes_; }  // most that is made beside the launches
 
  private:
@@ -74,6 +76,8 @@ class Program {
   };
 
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
+  // Where the buffer finds room among `placed`, which are sorted by address.
+  int64_t lowest_place(int buffer, const std::vector<int>& placed) const;
   void plan();
   void note_launches();
   bool run_steps(size_t begin, size_t end) const;

@@ -91,6 +91,8 @@ void Recording::stop() {
   if (!started_) return;
   started_ = false;
   current_recording = nullptr;
+  report_ = nullptr;  // which may hold what this belongs to
+  noted_ = nullptr;
   if (recordings.fetch_sub(1) == 1) storage_listener.store(nullptr);
 }
 

@@ -18,6 +18,7 @@
 #include "core/devices/generator.h"
 #include "core/error.h"
 #include "core/ndarray.h"
+#include "core/program/flops.h"
 #include "core/program/pointers.h"
 
 namespace tt {
@@ -33,6 +34,7 @@ class Step {
   virtual Iter* walk() { return nullptr; }
   // The kernel, for what wants to name it.
   virtual void (*address() const)() { return nullptr; }
+  virtual double flops() const { return 0; }
   // Steps of `otherwise`, which run where this one answers otherwise, and only then; and how far
   // behind it the first of them is.
   int alternative = 0, behind = 1;
@@ -256,6 +258,10 @@ class Recording::LaunchStep final : public Step {
       return nullptr;
   }
   void (*address() const)() override { return reinterpret_cast<void (*)()>(kernel_); }
+  double flops() const override {
+    return std::apply([](const auto&... each) { return (flops_of(each.get()) + ... + 0.0); },
+                      args_);
+  }
   std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
 
  private:
