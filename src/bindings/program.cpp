@@ -31,13 +31,16 @@ std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::ob
                                      [=] { call(noted); }, is_plan);
 }
 
-// Of each launch: (family, name, dtype) of its kernel, the numbers of its buffers, whether it is an
-// alternative, and its flops.
+// Of each launch: (family, name, dtype) of its kernel, or ("calls", None, None) for a cut, the
+// numbers of its buffers, whether it is an alternative, and its flops.
 pb::list launches_of(const Program& program) {
   const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
   pb::list answer;
-  for (const auto& [kernel, buffers, alternative, flops] : program.launches())
-    answer.append(pb::make_tuple(kernel_name(slots, kernel), buffers, alternative, flops));
+  for (const auto& [kernel, is_cut, buffers, alternative, flops] : program.launches()) {
+    const pb::tuple name =
+        is_cut ? pb::make_tuple("calls", pb::none(), pb::none()) : kernel_name(slots, kernel);
+    answer.append(pb::make_tuple(name, buffers, alternative, flops));
+  }
   return answer;
 }
 
@@ -70,13 +73,18 @@ std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& 
                                    before);
 }
 
-// (results, what is kept or None), or None.
-pb::object run(Program& program, const pb::sequence& externals) {
+// (results, what is kept or None), or None. At each cut calls between(results).
+pb::object run(Program& program, const pb::sequence& externals, const pb::object& between) {
   const std::vector<NDArray> arrays = arrays_of(externals);
   std::optional<Program::Run> done;
   {
     const pb::gil_scoped_release released;
-    done = program.run(arrays);
+    done = program.run(arrays, [&](const std::vector<NDArray>& outputs) {
+      const pb::gil_scoped_acquire acquired;
+      pb::list found;
+      for (const NDArray& x : outputs) found.append(wrap(NDArray(x)));
+      between(found);
+    });
   }
   if (!done) return pb::none();
   pb::list results;
@@ -131,13 +139,14 @@ void add_program(pb::module_& module) {
       .def(pb::init(&make_recording))
       .def("start", &Recording::start)
       .def("stop", &Recording::stop)
+      .def("cut", &Recording::cut)
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
       .def_readonly("stamp", &Recording::stamp)
       .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); });
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))
-      .def("run", &run)
+      .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none())
       .def("repeats",
            [](Program& program, const pb::sequence& externals, const pb::sequence& outputs,
               const pb::bytes& generator_state) {

@@ -45,10 +45,10 @@ class Plan:
     def __init__(self, program: Any, places: list[tuple[str, str]]) -> None:
         self.program, self.places = program, places
         self.buffers = [Buffer(*each) for each in program.buffers]
-        self.launches = []  # but those that run only where a check fails
+        self.launches = []  # but not what runs only where a check fails, nor calls between them
         for (kernel, uses, alternative, flops), where in zip(program.launches, places, strict=True):
             touched = sum(self.buffers[i].bytes for i in uses)
-            if not alternative:
+            if not alternative and kernel[0] != "calls":
                 flops *= kernel[1] != "is_finite"  # which takes a convolution's arguments
                 launch = Launch(name_of_kernel(*kernel), uses, touched, flops, *where)
                 self.launches.append(launch)

@@ -49,6 +49,17 @@ class Undo {
   std::string state_;
 };
 
+// This thread, for as long as it has the lock.
+class Runner {
+ public:
+  explicit Runner(std::atomic<std::thread::id>& id) : id_(id) { id = std::this_thread::get_id(); }
+  ~Runner() { id_ = std::thread::id(); }
+  Runner(const Runner&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& id_;
+};
+
 }  // namespace
 
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
@@ -90,7 +101,14 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
 }
 
 void Program::note_launches() {
-  for (const auto& step : steps_) launches_.push_back({step->address(), {}, false, step->flops()});
+  for (const auto& step : steps_) {
+    auto* const cut = dynamic_cast<CutStep*>(step.get());
+    if (cut) cuts_.push_back(cut);
+    // An optimizer's step could not be undone.
+    if (!cuts_.empty() && step->may_differ() && !step->alternative)
+      throw RuntimeError("checks elements after an optimizer's step or the like");
+    launches_.push_back({step->address(), cut != nullptr, {}, false, step->flops()});
+  }
   for (const Slot& slot : slots_) {
     std::vector<int>& buffers = launches_[slot.step].buffers;
     if (std::find(buffers.begin(), buffers.end(), slot.buffer) == buffers.end())
@@ -323,16 +341,20 @@ std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
   return arrays;
 }
 
-std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) {
+std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
+                                         const Between& between) {
   if (externals.size() != written_.size())
     throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
-  if (has_other_overlaps(externals)) return std::nullopt;
+  if (runner_ == std::this_thread::get_id() || has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
+  const Runner runner(runner_);
   const std::vector<Ref<Storage>> made = place(externals);
   const auto mark_written = [&] {
     for (size_t i = 0; i < externals.size(); ++i)
       if (written_[i]) externals[i].mark_written();
   };
+  const std::function<void()> at_cut = [&] { between(outputs_in(made, externals)); };
+  for (CutStep* cut : cuts_) cut->between = &at_cut;
   std::optional<Undo> undo;
   if (may_differ_) undo.emplace(externals, written_, draws_);
   try {
@@ -340,7 +362,7 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) 
       if (undo) undo->apply();
       return std::nullopt;
     }
-  } catch (const Interrupted&) {
+  } catch (...) {
     mark_written();
     throw;
   }

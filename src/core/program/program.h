@@ -6,6 +6,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "core/devices/generator.h"
@@ -21,9 +22,13 @@ class Program {
     std::optional<NDArray> kept;  // bytes
   };
 
-  // A launch as it was recorded; the kernel is null where the host writes.
+  // What is done at a cut: by then the outputs of all launches before it are there.
+  using Between = std::function<void(const std::vector<NDArray>& outputs)>;
+
+  // A launch as it was recorded; the kernel is null where the host writes, and of a cut.
   struct Launch {
     void (*kernel)();
+    bool is_cut;
     std::vector<int> buffers;
     bool alternative;  // it runs only where another answers otherwise
     double flops;
@@ -36,8 +41,9 @@ class Program {
           const std::vector<NDArray>& outputs, const Program* before);
 
   // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
-  // if a kernel answered otherwise than when it was recorded: then nothing has been changed.
-  std::optional<Run> run(const std::vector<NDArray>& externals);
+  // if a kernel answered otherwise than when it was recorded, or `between` runs this program: then
+  // nothing has been changed.
+  std::optional<Run> run(const std::vector<NDArray>& externals, const Between& between);
   // Whether a run from where the generator was has these results, bit for bit: asked once, right
   // after the recording. Changes nothing; true where it writes arrays that it also reads.
   bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
@@ -95,7 +101,8 @@ class Program {
 
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<ChainStep*> chains_;  // among them
-  std::vector<Launch> launches_;    // as they were recorded
+  std::vector<CutStep*> cuts_;
+  std::vector<Launch> launches_;  // as they were recorded
   std::vector<Slot> slots_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<int, int>> aliases_;
@@ -111,6 +118,7 @@ class Program {
   std::vector<char*> bases_;  // where they pointed in the last run
   Ref<Storage> temporary_;    // kept from run to run: its pages are there
   ForkSafeLock lock_;
+  std::atomic<std::thread::id> runner_{};  // who has the lock
 };
 
 }  // namespace tt

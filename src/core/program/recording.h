@@ -41,6 +41,16 @@ class Step {
   std::vector<std::unique_ptr<char[]>> tables;  // copies of the host's values
 };
 
+// Where a run lets others do their work, such as an optimizer.
+class CutStep final : public Step {
+ public:
+  bool run() const override {
+    (*between)();
+    return true;
+  }
+  const std::function<void()>* between = nullptr;  // of the run
+};
+
 // A pointer within a step: which, where it stands, and to which buffer's which byte.
 struct Slot {
   int step;
@@ -113,6 +123,7 @@ class Recording final : public PointerVisitor {
   }
   void refuse(const char* why) override;
   void draw() override { draws = true; }
+  void cut() { add(std::make_unique<CutStep>()); }
 
   void made(const char* data, size_t bytes);
   void freed(const char* data);
