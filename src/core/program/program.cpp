@@ -115,8 +115,26 @@ void Program::note_launches() {
       buffers.push_back(slot.buffer);
   }
   for (size_t i = 0; i < steps_.size(); ++i)
+    if (const InPlace pointers = steps_[i]->in_place(); pointers.first)
+      note_overwrite(static_cast<int>(i), pointers);
+  for (size_t i = 0; i < steps_.size(); ++i)
     for (int k = 0; k < steps_[i]->alternative; ++k)
       launches_[i + steps_[i]->behind + k].alternative = true;
+}
+
+void Program::note_overwrite(int step, const InPlace& pointers) {
+  const auto slot_of = [&](char** where) {
+    const auto is_it = [&](const Slot& slot) { return slot.where == where; };
+    return std::find_if(slots_.begin(), slots_.end(), is_it);
+  };
+  const auto from = slot_of(pointers.first), to = slot_of(pointers.second), none = slots_.end();
+  if (from == none || to == none || from->offset != to->offset) return;
+  if (buffers_[from->buffer].bytes != buffers_[to->buffer].bytes) return;
+  const auto reads = [&](const Slot& slot) {
+    return slot.step == step && slot.buffer == from->buffer;
+  };
+  if (std::count_if(slots_.begin(), slots_.end(), reads) == 1)
+    overwrites_.push_back({step, from->buffer, to->buffer});
 }
 
 void Program::add_externals(Recording& recording, const std::vector<NDArray>& externals) {
@@ -211,6 +229,18 @@ void Program::plan() {
       temporary.push_back(static_cast<int>(i));
     }
   }
+  // What is written over another takes its place, which is needed for longer.
+  std::vector<Overwrite> taken;
+  for (const Overwrite& x : overwrites_) {
+    const auto to = std::find(temporary.begin(), temporary.end(), x.to);
+    const auto from = std::find(temporary.begin(), temporary.end(), x.from);
+    if (to == temporary.end() || from == temporary.end() || buffers_[x.from].last != x.step ||
+        buffers_[x.to].first != x.step)
+      continue;
+    buffers_[x.from].last = buffers_[x.to].last;
+    temporary.erase(to);
+    taken.push_back(x);
+  }
   std::stable_sort(temporary.begin(), temporary.end(),
                    [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
   std::stable_sort(results.begin(), results.end(),
@@ -233,6 +263,10 @@ void Program::plan() {
     auto& there = placed[place.region];
     const auto is_below = [&](int a, int b) { return places_[a].offset < places_[b].offset; };
     there.insert(std::upper_bound(there.begin(), there.end(), i, is_below), i);
+  }
+  for (const Overwrite& x : taken) {
+    places_[x.to] = places_[x.from];
+    buffers_[x.from].last = x.step;
   }
   for (const auto& [alias, of] : aliases_) used_[alias] = used_[of];
   pointers_.assign(sizes_.size(), {});

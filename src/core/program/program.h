@@ -81,11 +81,17 @@ class Program {
     DType dtype;
   };
 
+  // A launch that may write buffer `to` where `from` is.
+  struct Overwrite {
+    int step, from, to;
+  };
+
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
   // Where the buffer finds room among `placed`, which are sorted by address.
   int64_t lowest_place(int buffer, const std::vector<int>& placed) const;
   void plan();
   void note_launches();
+  void note_overwrite(int step, const InPlace& pointers);
   bool run_steps(size_t begin, size_t end) const;
   // The memory of each region; its pointers are set.
   std::vector<Ref<Storage>> place(const std::vector<NDArray>& externals);
@@ -108,6 +114,7 @@ class Program {
   std::vector<std::pair<int, int>> aliases_;
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
+  std::vector<Overwrite> overwrites_;
   std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
   bool is_plan_, draws_, may_differ_ = false;
   int64_t outside_bytes_;

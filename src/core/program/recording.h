@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/ndarray.h"
 #include "core/program/flops.h"
+#include "core/program/in_place.h"
 #include "core/program/pointers.h"
 
 namespace tt {
@@ -35,6 +36,7 @@ class Step {
   // The kernel, for what wants to name it.
   virtual void (*address() const)() { return nullptr; }
   virtual double flops() const { return 0; }
+  virtual InPlace in_place() const { return {}; }
   // Steps of `otherwise`, which run where this one answers otherwise, and only then; and how far
   // behind it the first of them is.
   int alternative = 0, behind = 1;
@@ -272,6 +274,14 @@ class Recording::LaunchStep final : public Step {
   double flops() const override {
     return std::apply([](const auto&... each) { return (flops_of(each.get()) + ... + 0.0); },
                       args_);
+  }
+  InPlace in_place() const override {
+    InPlace found;
+    const auto look = [&](const auto& argument) {
+      if (const InPlace here = tt::in_place(argument); here.first) found = here;
+    };
+    std::apply([&](const auto&... each) { (look(each.get()), ...); }, args_);
+    return found;
   }
   std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
 
