@@ -124,14 +124,15 @@ def augmented(x: Any, args: argparse.Namespace) -> Any:
     return padded[tuple(place.to(x.device) for place in places)].permute(0, 3, 1, 2)
 
 
-def train_step(model: Net, optimiser: Any, x: Any, y: Any) -> tuple[float, int]:
+def train_step(model: Net, optimiser: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The mean loss of a batch, and how many answers were right."""
     with common.autocast(model.args):
         logits = model(x)
     loss = F.cross_entropy(logits.float(), y)
     optimiser.zero_grad()
     loss.backward()
     optimiser.step()
-    return loss.item(), int((logits.argmax(1) == y).sum().item())
+    return loss, (logits.argmax(1) == y).sum()
 
 
 def answers(model: Net, x: Any) -> Any:  # log-probabilities (N, classes)
@@ -159,7 +160,7 @@ def cost(args: argparse.Namespace, data: Images) -> tuple[float, float]:
     seconds = []
     for _ in range(5):
         began = time.perf_counter()
-        train_step(model, optimiser, x, y)  # its loss.item() waits for the device
+        train_step(model, optimiser, x, y)[0].item()  # waits for the device
         seconds.append(time.perf_counter() - began)
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     return min(seconds) * 1e3, max(0, sum(kept.values()) - weights) / 2**20
@@ -220,13 +221,15 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     optimiser = common.optimiser(args, model.parameters())
     schedule = common.schedule(optimiser, 0.85)
     parts = {"model": model, "optimiser": optimiser, "schedule": schedule}
+    step = common.recorded(args, train_step)
     with Run(args, common.steps(args, data.train_x), **parts) as run:
         if args.epochs and (args.amp or args.channels_last or args.checkpoint_activations):
             tell_savings(args, data)
         for epoch in run.epochs():
             done = []  # (loss, right answers) of each step
             for x, y in run.counted(common.batches(args, epoch, data.train_x, data.train_y)):
-                done.append(train_step(model, optimiser, augmented(x, args), y))
+                loss, right = step(model, optimiser, augmented(x, args), y)
+                done.append((loss.item(), int(right.item())))
             losses, right = (sum(column) / len(done) for column in zip(*done, strict=True))
             schedule.step()
             scores = answers(model, data.test_x)

@@ -42,7 +42,8 @@ OPTIMISERS: dict[str, tuple[Any, float, dict[str, Any]]] = {  # class, its rate,
     "rmsprop": (torch.optim.RMSprop, 1e-3, {}),
 }
 # Options that say how or how long a run computes, not what: --resume may change them.
-FREE = ("epochs", "threads", "resume", "overwrite", "out", "profile", "device", "root", "download")
+FREE = ("epochs", "threads", "resume", "overwrite", "out", "profile", "device", "root", "download",
+        "compile")  # fmt: skip
 
 
 # ---- options ------------------------------------------------------------------------------------
@@ -94,6 +95,10 @@ def options(
             "action": "store_true",
             "help": "compute activations again in backward instead of keeping them",
         },
+        "compile": {
+            "action": "store_true",
+            "help": "record a step's launches, and run them again without Python",
+        },
         "resume": {"action": "store_true", "help": "go on from the checkpoint in --out"},
         "overwrite": {"action": "store_true", "help": "start again over a run in --out"},
         "out": {"type": Path, "help": f"output folder; default: runs/{app}, runs/{app}-2, ..."},
@@ -121,6 +126,9 @@ def parse(parser: Parser, argv: list[str] | None = None) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if args.framework != framework.NAME:
         parser.error(f"--framework is {framework.NAME} already: give it on the command line")
+    here = framework.NAME == "tiny_torch" and str(args.device) == "cpu"
+    if args.compile and (not here or args.checkpoint_activations):
+        parser.error("--compile is tiny_torch's, on the CPU and without --checkpoint-activations")
     if args.resume and args.overwrite:
         parser.error("--resume goes on and --overwrite starts again: give one of them")
     if args.amp:
@@ -142,6 +150,11 @@ def parse(parser: Parser, argv: list[str] | None = None) -> argparse.Namespace:
     np.random.seed(args.seed)
     torch.manual_seed(args.seed)
     return args
+
+
+def recorded(args: argparse.Namespace, step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step of a training; after --compile a program, which has the same figures."""
+    return importlib.import_module("tiny_torch.program").record(step) if args.compile else step
 
 
 def default_folder(app: str, anew: bool) -> Path:

@@ -125,6 +125,18 @@ def loss_of(model: UNet, kept: Any, x: Any) -> Any:
     return F.mse_loss(found.float(), noise)
 
 
+def train_step(model: UNet, average: UNet, optimiser: Any, kept: Any, x: Any) -> Any:
+    """The loss of a batch; `average` follows the weights."""
+    loss = loss_of(model, kept, x)
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    with torch.no_grad():
+        for mean, now in zip(average.parameters(), model.parameters(), strict=True):
+            mean.lerp_(now, 0.01)
+    return loss
+
+
 def draw(model: UNet, kept: Any, shape: tuple[int, ...], seed: int) -> list[Any]:
     """Pictures from noise, as they come to be: 24 stages, each from 0 to 1."""
     generator = torch.Generator().manual_seed(seed)
@@ -154,18 +166,12 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     optimiser = common.optimiser(args, model.parameters())
     schedule, kept = common.schedule(optimiser, 0.98), schedule_of(args)
     parts = {"model": model, "average": average, "optimiser": optimiser, "schedule": schedule}
+    step = common.recorded(args, train_step)
     with Run(args, common.steps(args, data.train_x), **parts) as run:
         for epoch in run.epochs():
             losses = []
             for (x,) in run.counted(common.batches(args, epoch, data.train_x)):
-                loss = loss_of(model, kept, 2 * x - 1)
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-                losses.append(loss.item())
-                with torch.no_grad():
-                    for mean, now in zip(average.parameters(), model.parameters(), strict=True):
-                        mean.lerp_(now, 0.01)
+                losses.append(step(model, average, optimiser, kept, 2 * x - 1).item())
             schedule.step()
             with evaluating(average):
                 torch.manual_seed(0)  # the same noise each time

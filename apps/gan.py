@@ -90,9 +90,9 @@ def measures(classifier: Any, images: Any) -> dict[str, float]:
 
 
 def train_step(
-    args: argparse.Namespace, maker: Any, critic: Any, optimisers: Any, real: Any
-) -> tuple[float, float]:
-    """A step of the critic, then one of the generator; both losses."""
+    args: argparse.Namespace, maker: Any, critic: Any, of_maker: Any, of_critic: Any, real: Any
+) -> tuple[Any, Any]:
+    """A step of the critic, then one of the generator; both losses, of the generator first."""
     b = len(real)
     ones = torch.ones(b, 1, device=args.device)
     fake = maker(torch.randn(b, args.noise).to(args.device))
@@ -100,17 +100,17 @@ def train_step(
         answers = critic(torch.cat([real, fake.detach()])).float()
     # 0.9 for real ones: a critic that is never quite sure leaves the generator a gradient
     loss = F.binary_cross_entropy_with_logits(answers, torch.cat([0.9 * ones, 0 * ones]))
-    optimisers[1].zero_grad()
+    of_critic.zero_grad()
     loss.backward()
-    optimisers[1].step()
+    of_critic.step()
 
     with common.autocast(args):
         answers = critic(fake).float()
     maker_loss = F.binary_cross_entropy_with_logits(answers, ones)
-    optimisers[0].zero_grad()
+    of_maker.zero_grad()
     maker_loss.backward()
-    optimisers[0].step()
-    return maker_loss.item(), loss.item()
+    of_maker.step()
+    return maker_loss, loss
 
 
 def drawings(maker: Any, noise: Any) -> Any:
@@ -138,16 +138,17 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     critic = encoder(channels, size, args.width, 1).to(args.device)
     betas = {"betas": (0.5, 0.999)} if "adam" in args.optim else {}
     optimisers = [common.optimiser(args, net.parameters(), **betas) for net in (maker, critic)]
+    step = common.recorded(args, train_step)
     noise = torch.randn(512, args.noise).to(args.device)
     frames = common.Frames()
     parts = {"generator": maker, "critic": critic, "optimiser": optimisers[0]}
     parts |= {"critic_optimiser": optimisers[1], "frames": frames}
     with Run(args, common.steps(args, data.train_x), **parts) as run:
         for epoch in run.epochs():
-            losses = [
-                train_step(args, maker, critic, optimisers, 2 * x - 1)
-                for (x,) in run.counted(common.batches(args, epoch, data.train_x))
-            ]
+            losses = []
+            for (x,) in run.counted(common.batches(args, epoch, data.train_x)):
+                found = step(args, maker, critic, *optimisers, 2 * x - 1)
+                losses.append([loss.item() for loss in found])
             drawn = drawings(maker, noise)
             frames.add(drawn[:64])
             both = [sum(column) / len(losses) for column in zip(*losses, strict=True)]

@@ -6,6 +6,7 @@ on from segment to segment. `reach` is how many tokens a sample begins with wher
 """
 
 import argparse
+import functools
 import math
 import sys
 import time
@@ -146,16 +147,21 @@ def each(state: Any, f: Callable[[Any], Any]) -> Any:
     return None if state is None else f(state)
 
 
-def train_epoch(model: Any, optimiser: Any, batches: Any) -> float:
+def train_step(model: Any, optimiser: Any, batch: Any, state: Any) -> tuple[Any, Any]:
+    """The mean loss of a batch's tokens, and the state behind them."""
+    loss, state = loss_of(model, batch, state)
+    optimiser.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), model.args.clip)
+    optimiser.step()
+    return loss, detached(state)
+
+
+def train_epoch(step: Callable[..., Any], batches: Any) -> float:
     """One pass over the text; the mean loss of a token."""
     state, total, n = None, 0.0, 0
     for batch in batches:
-        loss, state = loss_of(model, batch, state)
-        state = detached(state)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), model.args.clip)
-        optimiser.step()
+        loss, state = step(batch, state)
         total, n = total + loss.item(), n + 1
     return total / n
 
@@ -234,11 +240,13 @@ class Learner(NamedTuple):
     model: Any
     optimiser: Any
     schedule: Any
+    step: Any
 
 
 def learner(model: Any, args: argparse.Namespace) -> Learner:
     optimiser = common.optimiser(args, model.parameters())
-    return Learner(model, optimiser, common.schedule(optimiser, 0.75))
+    step = functools.partial(common.recorded(args, train_step), model, optimiser)
+    return Learner(model, optimiser, common.schedule(optimiser, 0.75), step)
 
 
 def fit(args: argparse.Namespace, learners: dict[str, Learner], corpus: Corpus) -> Run:
@@ -248,9 +256,10 @@ def fit(args: argparse.Namespace, learners: dict[str, Learner], corpus: Corpus) 
     baseline = ngram_perplexity(corpus, args.ngram)
     print(f"{args.ngram}-grams have a test perplexity of {baseline:.3f}", flush=True)
     (first, main), *_ = learners.items()
-    parts = main._asdict()
-    for name in list(learners)[1:]:
-        parts |= {f"{part}_{name}": value for part, value in learners[name]._asdict().items()}
+    parts: dict[str, Any] = {}
+    for name, one in learners.items():
+        kept = {"model": one.model, "optimiser": one.optimiser, "schedule": one.schedule}
+        parts |= {part if name == first else f"{part}_{name}": kept[part] for part in kept}
     steps = segment_count(args, corpus.train) * len(learners)
     with Run(args, steps, **parts) as run:
         if args.epochs > run.done:  # seconds without a word else, where no bar is drawn
@@ -259,10 +268,10 @@ def fit(args: argparse.Namespace, learners: dict[str, Learner], corpus: Corpus) 
             run.say(f"{numbers:,} parameters, {span}, {steps} steps each")
         for epoch in run.epochs():
             figures = {}
-            for name, (model, optimiser, schedule) in learners.items():
+            for name, (model, _, schedule, step) in learners.items():
                 began = time.perf_counter()
                 batches = run.counted(segments(args, model, corpus.train, epoch))
-                loss = train_epoch(model, optimiser, batches)
+                loss = train_epoch(step, batches)
                 schedule.step()
                 if len(learners) > 1:
                     figures[f"seconds_of_{name}"] = time.perf_counter() - began

@@ -11,6 +11,7 @@ With `--framework torch` PyTorch computes, and the same seed gives the same loss
 """
 
 import argparse
+import functools
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -101,18 +102,24 @@ def variants(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
     return found
 
 
-def train_epoch(model: Any, optimiser: Any, batches: Any, args: Any) -> tuple[float, float]:
+def train_step(model: MLP, optimiser: Any, args: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The mean loss of a batch, and how many answers were right."""
+    with common.autocast(args):
+        logits = model(x)  # (B, classes)
+        loss = F.cross_entropy(logits.float(), y)
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    return loss, (logits.argmax(1) == y).sum()
+
+
+def train_epoch(step: Callable[..., Any], batches: Any) -> tuple[float, float]:
     """One pass over the training set; the mean loss and accuracy per sample."""
     loss_sum, correct, total = 0.0, 0, 0
     for x, y in batches:
-        with common.autocast(args):
-            logits = model(x)  # (B, classes)
-            loss = F.cross_entropy(logits.float(), y)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        loss, right = step(x, y)
         loss_sum += loss.item() * len(y)
-        correct += int((logits.argmax(1) == y).sum().item())
+        correct += int(right.item())
         total += len(y)
     return loss_sum / total, correct / total
 
@@ -167,12 +174,14 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     data = load_images(args)
     pixels, classes = data.train_x[0].numel(), len(data.names)
     chosen = variants(args)
-    networks, optimisers, schedules, norms = {}, {}, {}, {}
+    networks, optimisers, schedules, steps_of, norms = {}, {}, {}, {}, {}
     for name, wanted in chosen.items():
         torch.manual_seed(args.seed)  # so that networks differ by the one choice alone
         networks[name] = MLP(pixels, classes, wanted).to(args.device)
         optimisers[name] = common.optimiser(wanted, networks[name].parameters())
         schedules[name] = common.schedule(optimisers[name])
+        step = common.recorded(args, train_step)
+        steps_of[name] = functools.partial(step, networks[name], optimisers[name], args)
         if args.compare:
             norms[name] = layer_norms(networks[name], data.train_x[:256], data.train_y[:256])
 
@@ -186,7 +195,7 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
             figures = {}
             for name, model in networks.items():
                 batches = run.counted(common.batches(args, epoch, data.train_x, data.train_y))
-                loss, accuracy = train_epoch(model, optimisers[name], batches, args)
+                loss, accuracy = train_epoch(steps_of[name], batches)
                 schedules[name].step()
                 test_loss, test_accuracy = evaluate(model, data.test_x, data.test_y)
                 end = "" if name == "asked" else f"_of_{name}"

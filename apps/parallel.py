@@ -44,6 +44,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     apart = "processes compute with one thread each"
     refuse = {
         "device": "its messages are of the CPU",
+        "compile": "its steps send and wait",
         "profile": apart,
         "threads": apart,
     }

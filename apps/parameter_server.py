@@ -43,7 +43,12 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         data=GREY,
         epochs=10,
         batch_size=64,
-        refuse={"device": "its messages are of the CPU", "profile": apart, "threads": apart},
+        refuse={
+            "device": "its messages are of the CPU",
+            "compile": "its steps send and wait",
+            "profile": apart,
+            "threads": apart,
+        },
     )
     parser.set_defaults(device="cpu", init="default", norm="none")
     inputs.add_options(parser)

@@ -62,6 +62,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
             "data": "the episodes that it plays are its data",
             "amp": WHY,
             "checkpoint-activations": WHY,
+            "compile": "its steps are as long as poles stand",
         },
     )
     add = parser.add_argument

@@ -97,6 +97,16 @@ def save_pictures(model: VAE, data: Images, args: argparse.Namespace) -> None:
         common.save_figure(map_figure(model, data), args.out / "map.png")
 
 
+def train_step(model: VAE, optimiser: Any, x: Any) -> Any:
+    """The loss of a batch."""
+    with common.autocast(model.args):
+        left, code = model.loss(x)
+    optimiser.zero_grad()
+    (left + code).backward()
+    optimiser.step()
+    return left + code
+
+
 def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     args = parse_args(argv)
     data = load_images(args)
@@ -104,16 +114,12 @@ def main(argv: list[str] | None = None) -> list[dict[str, float]]:
     optimiser = common.optimiser(args, model.parameters())
     schedule = common.schedule(optimiser, 0.97)
     parts = {"model": model, "optimiser": optimiser, "schedule": schedule}
+    step = common.recorded(args, train_step)
     with Run(args, common.steps(args, data.train_x), **parts) as run:
         for epoch in run.epochs():
             done = []
             for (x,) in run.counted(common.batches(args, epoch, data.train_x)):
-                with common.autocast(args):
-                    left, code = model.loss(x)
-                optimiser.zero_grad()
-                (left + code).backward()
-                optimiser.step()
-                done.append((left + code).item())
+                done.append(step(model, optimiser, x).item())
             schedule.step()
             with evaluating(model):
                 left, code = model.loss(data.test_x)

@@ -3,10 +3,13 @@
 python -m benchmarks.programs                      # all steps
 python -m benchmarks.programs --only hand          # those whose names contain this
 python -m benchmarks.programs --rounds 30 --out mine    # a table in benchmarks/results, too
+python -m benchmarks.programs --memory             # peaks, planned and measured
 """
 
 import argparse
+import gc
 import importlib
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -69,6 +72,56 @@ MODELS: dict[str, Callable[[Any], Callable[[], Any]]] = {
 }
 
 
+def peaks(make: Callable[[Any], Callable[[], Any]]) -> list[int]:
+    """Bytes: the model's own, the peaks of eager and of the program, and the planned one."""
+    torch, core = importlib.import_module(OURS), importlib.import_module(f"{OURS}._core")
+    programs = importlib.import_module(f"{OURS}.program")
+    gc.collect()
+    before = core.memory_statistics()["allocated"]
+    step = make(torch)
+    first, planned = programs.plan(step), programs.plan(step)  # later steps find gradients
+
+    def peak(step: Callable[[], Any]) -> int:
+        for _ in range(2):
+            step()
+        gc.collect()
+        core.reset_peak_memory()
+        step()
+        return core.memory_statistics()["peak_allocated"] - before
+
+    state = first.outside_bytes
+    program = peak(programs.record(step, fullgraph=True))
+    return [first.given_bytes + state, peak(step), program, planned.peak_bytes + state]
+
+
+def memory_table(names: list[str], machine: str) -> list[str]:
+    """Peaks over the model's own memory: parameters, optimizer's state, arguments."""
+    lines = [
+        "# Memory of training steps as programs",
+        "",
+        f"{machine}; MiB. Over the model's own: gradients, activations, scratch memory of kernels. "
+        "A plan counts all but the last.",
+        "",
+        "| step | the model's own | eager, over it | program, over it | to eager | peak | planned "
+        "| to the peak |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    ratios = []
+    for name in names:
+        try:
+            own, eager, program, planned = peaks(MODELS[name])
+        except RuntimeError as why:
+            print(f"{name}: {why}")
+            continue
+        ratios.append((program - own) / (eager - own))
+        sizes = [f"{size / report.MIB:.2f}" for size in (own, eager - own, program - own)]
+        cells = [name, *sizes, f"{ratios[-1]:.2f}", f"{program / report.MIB:.2f}"]
+        cells += [f"{planned / report.MIB:.2f}", f"{planned / program:.2f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return [*lines, "", f"To eager: {statistics.geometric_mean(ratios):.2f}, geometric mean."]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.programs")
     option = parser.add_argument
@@ -77,8 +130,14 @@ def main() -> None:
     option("--rounds", type=int, default=15)
     option("--threads", type=int, default=2)
     option("--machine", default=report.machine_in_words(), help="the machine, in words")
+    option("--memory", action="store_true", help="peaks of memory, not times")
     option("--out", help="name of the file in benchmarks/results/")
     args = parser.parse_args()
+    names = [name for name in MODELS if any(part in name for part in args.only)]
+    if args.memory:
+        importlib.import_module(OURS).set_num_threads(args.threads)
+        text = "\n".join(memory_table(names, f"{args.machine}; {args.threads} threads"))
+        return report.publish(text + "\n", args.out)
     ours, theirs = importlib.import_module(OURS), importlib.import_module(args.against)
     record = importlib.import_module(f"{OURS}.program").record
     lines = [
@@ -92,13 +151,11 @@ def main() -> None:
     ]
     for torch in (ours, theirs):
         torch.set_num_threads(args.threads)
-    for name, make in MODELS.items():
-        if not any(part in name for part in args.only):
-            continue
+    for name in names:
         steps = []
         for torch in (ours, ours, theirs):
             torch.manual_seed(0)
-            steps.append(make(torch))
+            steps.append(MODELS[name](torch))
         program = steps[1] = record(steps[1])
         first = sum(least_of([program], 0) + least_of([program], 0))
         eager, recorded, other = least_of(steps, args.rounds)

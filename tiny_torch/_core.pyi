@@ -406,12 +406,16 @@ class Program:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     born_bytes: Any
     buffers: Any
+    chain_bytes: Any
     chains: Any
     externals: Any
+    given_bytes: Any
     def keep_for(self, *args: Any, **kwargs: Any) -> Any: ...
     kept_bytes: Any
     launches: Any
+    outside_bytes: Any
     def repeats(self, *args: Any, **kwargs: Any) -> Any: ...
+    result_bytes: Any
     def run(self, *args: Any, **kwargs: Any) -> Any: ...
     steps: Any
     temporary_bytes: Any
@@ -426,6 +430,7 @@ class Property:
 
 class Recording:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def cut(self, *args: Any, **kwargs: Any) -> Any: ...
     launches: Any
     def made(self, *args: Any, **kwargs: Any) -> Any: ...
     stamp: Any

@@ -1,5 +1,6 @@
-// Programs: Recording(report, noted) notes this thread's launches between start() and stop(), and
-// Program(recording, arrays, written, results, before) runs them again over other arrays.
+// Programs: Recording(report, noted, is_plan) notes this thread's launches between start() and
+// stop(), and Program(recording, arrays, written, results, before) runs them again over other
+// arrays.
 #include "core/program/program.h"
 
 #include <pybind11/stl.h>
@@ -20,31 +21,38 @@ std::vector<NDArray> arrays_of(const pb::sequence& objects) {
   return arrays;
 }
 
-std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::object& noted) {
+std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::object& noted,
+                                          bool is_plan) {
   const auto call = [](const pb::object& function, auto... args) {
     const pb::gil_scoped_acquire acquired;
     function(args...);
   };
   return std::make_unique<Recording>([=](const char* why) { call(report, why); },
-                                     [=] { call(noted); });
+                                     [=] { call(noted); }, is_plan);
 }
 
-// Of each launch: (family, name, dtype) of its kernel, the numbers of its buffers, and whether it
-// is an alternative.
+// Of each launch: (family, name, dtype) of its kernel, or ("calls", None, None) for a cut, the
+// numbers of its buffers, whether it is an alternative, and its flops.
 pb::list launches_of(const Program& program) {
   const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
   pb::list answer;
-  for (const auto& [kernel, buffers, alternative] : program.launches())
-    answer.append(pb::make_tuple(kernel_name(slots, kernel), buffers, alternative));
+  for (const auto& [kernel, is_cut, buffers, alternative, flops] : program.launches()) {
+    const pb::tuple name =
+        is_cut ? pb::make_tuple("calls", pb::none(), pb::none()) : kernel_name(slots, kernel);
+    answer.append(pb::make_tuple(name, buffers, alternative, flops));
+  }
   return answer;
 }
 
-// (bytes, kind of memory) of each buffer.
+// Of each buffer: bytes, kind of memory, and the first and last launch that use it; -1 where none
+// does.
 pb::list buffers_of(const Program& program) {
   pb::list answer;
-  for (size_t i = 0; i < program.buffers().size(); ++i)
-    answer.append(
-        pb::make_tuple(program.buffers()[i].bytes, program.memory_of(static_cast<int>(i))));
+  for (size_t i = 0; i < program.buffers().size(); ++i) {
+    const Buffer& buffer = program.buffers()[i];
+    answer.append(pb::make_tuple(buffer.bytes, program.memory_of(static_cast<int>(i)), buffer.first,
+                                 buffer.last));
+  }
   return answer;
 }
 
@@ -65,13 +73,18 @@ std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& 
                                    before);
 }
 
-// (results, what is kept or None), or None.
-pb::object run(Program& program, const pb::sequence& externals) {
+// (results, what is kept or None), or None. At each cut calls between(results).
+pb::object run(Program& program, const pb::sequence& externals, const pb::object& between) {
   const std::vector<NDArray> arrays = arrays_of(externals);
   std::optional<Program::Run> done;
   {
     const pb::gil_scoped_release released;
-    done = program.run(arrays);
+    done = program.run(arrays, [&](const std::vector<NDArray>& outputs) {
+      const pb::gil_scoped_acquire acquired;
+      pb::list found;
+      for (const NDArray& x : outputs) found.append(wrap(NDArray(x)));
+      between(found);
+    });
   }
   if (!done) return pb::none();
   pb::list results;
@@ -126,13 +139,14 @@ void add_program(pb::module_& module) {
       .def(pb::init(&make_recording))
       .def("start", &Recording::start)
       .def("stop", &Recording::stop)
+      .def("cut", &Recording::cut)
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
       .def_readonly("stamp", &Recording::stamp)
       .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); });
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))
-      .def("run", &run)
+      .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none())
       .def("repeats",
            [](Program& program, const pb::sequence& externals, const pb::sequence& outputs,
               const pb::bytes& generator_state) {
@@ -151,7 +165,11 @@ void add_program(pb::module_& module) {
       .def_property_readonly("chains", chains_of)
       .def_property_readonly("temporary_bytes", &Program::temporary_bytes)
       .def_property_readonly("kept_bytes", &Program::kept_bytes)
-      .def_property_readonly("born_bytes", &Program::born_bytes);
+      .def_property_readonly("born_bytes", &Program::born_bytes)
+      .def_property_readonly("chain_bytes", &Program::chain_bytes)
+      .def_property_readonly("given_bytes", &Program::given_bytes)
+      .def_property_readonly("result_bytes", &Program::result_bytes)
+      .def_property_readonly("outside_bytes", &Program::outside_bytes);
   module.def("guards_hold", guards_hold);
   module.def("refuse_recording", [](const char* why) { refuse_recording(why); });
   module.def("unrecorded", [](const pb::object& call) {

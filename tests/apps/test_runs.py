@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tiny_torch
+from tiny_torch.program import compiled
 from tiny_torch.tools import apps as _apps
 
 # Tiny runs: an app -> the options that make its epochs short.
@@ -29,6 +30,7 @@ TINY: dict[str, list[str]] = {
     "vae": ["--batch-size", "512"],
 }
 # fmt: on
+NO_PROGRAM = ("parallel", "parameter_server", "rl")
 BAD = {  # options -> what is said
     "--epochs -1": "argument --epochs: -1 is not from 0",
     "--epochs two": "argument --epochs: invalid whole number value: 'two'",
@@ -38,6 +40,8 @@ BAD = {  # options -> what is said
     "--optim none": "argument --optim: invalid choice",
     "--device cuda": "Torch not compiled with CUDA enabled; cuda-emulated runs",
     "--device ref --amp": "--amp: there is no autocast on ref",
+    "--device ref --compile": "--compile is tiny_torch's, on the CPU",
+    "--compile --checkpoint-activations": "without --checkpoint-activations",
     "--device moon": "argument --device: Expected one of cpu, cuda, cuda-emulated, meta, ref",
     "--device meta": "argument --device:",
     "--seed 1e5": "argument --seed",
@@ -50,6 +54,29 @@ BAD = {  # options -> what is said
     f"--out {__file__}": "cannot write to the output folder",
     f"--out {__file__}/runs": "cannot write to the output folder",
 }
+
+
+@pytest.mark.parametrize("name", sorted(set(TINY) - set(NO_PROGRAM)))
+def test_a_compiled_run_has_the_same_figures(run, tmp_path, name, monkeypatch):
+    answers = []
+    run_case = compiled.Case.run
+
+    def note(case, inputs):
+        answers.append(run_case(case, inputs))
+        return answers[-1]
+
+    monkeypatch.setattr(compiled.Case, "run", note)
+    options = [name, *TINY[name], "--epochs", "2", "--out"]
+    expected = run(*options, str(tmp_path / "eager"))
+    assert not answers
+    assert run(*options, str(tmp_path / "program"), "--compile") == expected
+    assert answers and None not in answers
+
+
+@pytest.mark.parametrize("name", NO_PROGRAM)
+def test_an_app_whose_steps_are_no_programs_says_so(run, capsys, tmp_path, name):
+    said = refusal(run, capsys, name, *TINY[name], "--out", str(tmp_path), "--compile")
+    assert "--compile: its steps" in said
 
 
 def refusal(run, capsys, *options):

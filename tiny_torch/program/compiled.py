@@ -26,6 +26,7 @@ from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.program.gradients import Gradients, Graph
 from tiny_torch.program.guards import CHANGES, PLAIN, Recorder
 from tiny_torch.program.show import text_of
+from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is
@@ -48,10 +49,6 @@ def reset() -> None:
     """All functions forget their recordings."""
     for function in list(every):
         function.forget()
-
-
-class Refusal(Exception):
-    """Why a function cannot be a program."""
 
 
 class Compiled:
@@ -156,10 +153,10 @@ def kind_of(leaves: Any, spec: Any) -> Any:
 def record(step: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
     """A whole step of a training as a program: forward, `backward()` and what stands around them.
 
-    The gradients are stored in ``.grad`` as `backward` does. `zero_grad` before them, and behind
-    them clipping, optimizers' steps and schedulers' are called in every run, as their numbers
-    change; nothing may be computed after those. The results are tensors without a history, or
-    None. With `fullgraph`, RuntimeError where the step cannot be recorded.
+    The gradients are stored in ``.grad`` as `backward` does. `zero_grad`, clipping, optimizers'
+    steps and schedulers' are called in every run, where they stand, as their numbers change. The
+    results are tensors without a history, or None. With `fullgraph`, RuntimeError where the step
+    cannot be recorded.
 
     >>> import tiny_torch as torch
     >>> from tiny_torch.program import record
@@ -185,12 +182,8 @@ class Case:
 
     def __init__(self, inputs: list[Tensor], steps: bool) -> None:
         self.steps = steps
-        self.before: list[Any] = []  # what a step calls outside of its program
-        self.after: list[Any] = []
-        self.leaves: list[int] = []  # which of everything may have a .grad; and of them
-        self.held: list[int] = []  # those that had one before, which is added to,
-        self.stored: list[int] = []  # and those that get one
-        self.layouts: list[tuple] = []  # of gradients that are held; of outputs, if it is no step
+        self.step: Any = None  # the StepGradients, if it is one
+        self.layouts: list[tuple] = []  # of outputs
         self.inputs = len(inputs)
         self.everything = inputs  # and what it reads beside; the inputs only while it is recorded
         self.program: Any = None
@@ -228,7 +221,8 @@ class Case:
     def keep(self, watch: Recorder, everything: list[Tensor], result: Any) -> Any:
         """Makes the program; answers the result, with the history that it has from a program."""
         recording = watch.recording
-        if any(type(t) not in TENSORS or t.array.device != "cpu" for t in everything):
+        devices = ("cpu", "meta") if watch.is_plan else ("cpu",)
+        if any(type(t) not in TENSORS or t.array.device not in devices for t in everything):
             raise Refusal("reads a tensor of another class or device")
         leaves = ([result], None) if is_tensor(result) else tree_flatten(result)
         self.results: list[Any] = leaves[0]
@@ -275,29 +269,15 @@ class Case:
             raise Refusal("answers a number, which another step may change")
         if any(not watch.recording.made(t.array) for t in outputs):
             raise Refusal("answers what it does not compute")
-        self.leaves = [i for i, t in enumerate(everything) if t.requires_grad and t.is_leaf]
-        if any(has_hooks(everything[i]) for i in self.leaves):
-            raise Refusal("has hooks on tensors that it is given")
+        self.step = StepGradients(watch, everything)
         arrays = [t.array for t in everything]
-        written = watch.written(arrays)
-        found = [t.array for t in outputs]
-        for i in self.leaves:
-            t = everything[i]
-            start = watch.first[id(t)][2]
-            grad = watch.stored.get(id(t), start)
-            if start is not None:
-                self.held.append(i)
-                arrays.append(start.array)
-                written.append(True)
-                if grad is not start:
-                    raise Refusal("replaces a gradient")
-            elif grad is not None:
-                self.stored.append(i)
-                found.append(grad.array)
-        self.layouts = [(a.shape, a.strides, a.dtype) for a in arrays[len(everything) :]]
-        self.before, self.after = watch.before, watch.after
+        held, made = self.step.take_arrays()
+        written = watch.written(arrays) + [True] * len(held)
+        arrays += held
+        found = [*[t.array for t in outputs], *made]
         program = _core.Program(watch.recording, arrays, written, found, None)
-        if not self.after and not program.repeats(arrays, found, watch.generator_state):
+        believed = watch.is_plan or watch.launches
+        if not believed and not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
         self.program = program
         self.programs.append(("step", program, watch.places))
@@ -341,19 +321,10 @@ class Case:
             and (
                 self.program is None
                 or not self.steps
-                or bool(self.before)
-                or self.gradients_of(inputs) is not None
+                or bool(self.step.before)
+                or self.step.find([*inputs, *self.beside]) is not None
             )
         )
-
-    def gradients_of(self, inputs: list[Tensor]) -> list | None:
-        """The gradients that a step adds to; None if others are there than when it was recorded."""
-        everything = [*inputs, *self.beside]
-        grads = [everything[i]._grad for i in self.leaves]
-        held = [i for i, g in zip(self.leaves, grads, strict=True) if g is not None]
-        arrays = [g.array for g in grads if g is not None]
-        layouts = [(a.shape, a.strides, a.dtype) for a in arrays]
-        return arrays if held == self.held and layouts == self.layouts else None
 
     def is_lost(self) -> bool:
         """Whether its graph is gone before its gradients were asked for."""
@@ -378,22 +349,19 @@ class Case:
         return (self.answer(outputs, node),)
 
     def run_step(self, inputs: list[Tensor]) -> Any:
-        """As `run`; stores gradients, and makes the calls that stand around the launches."""
-        for call in self.before:
+        """As `run`; stores gradients, and makes the calls that stand between the launches."""
+        for call in self.step.before:
             call()
-        grads = self.gradients_of(inputs)
         everything = [*inputs, *self.beside]
-        if grads is None:
+        held = self.step.find(everything)
+        if held is None:
             return None
-        done = self.program.run([t.array for t in everything] + grads)
+        run = StepRun(self.step, everything, held, len(self.places))
+        done = self.program.run([t.array for t in everything] + held, run.advance)
         if done is None:
             return None
-        found, _ = done
-        for i, array in zip(self.stored, found[len(self.places) :], strict=True):
-            everything[i]._grad = wrap(array)
-        for call in self.after:
-            call()
-        return (self.answer(found[: len(self.places)], None),)
+        run.advance(done[0])
+        return (self.answer(done[0][: len(self.places)], None),)
 
     def node(self, everything: list[Tensor], saved: tuple) -> Node:
         return Node(self.op, tuple([edge_of(t) for t in everything]), saved)
@@ -424,14 +392,6 @@ class Case:
                 "torch.compile: a check within backward has failed that held when it was recorded"
             )
         return done[0]
-
-
-def has_hooks(tensor: Tensor) -> bool:
-    """Whether hooks want to see the tensor's gradient."""
-    target = edge_of(tensor)[0]
-    if isinstance(target, Node):
-        return bool(target.hooks)
-    return bool(getattr(target, "_hooks", None) or getattr(target, "_post_hooks", None))
 
 
 def laid_out(array: Any, layout: tuple) -> Any:

@@ -56,29 +56,39 @@ STATE = (
 )  # fmt: skip
 
 
+class Piece:
+    """Launches between calls that are not recorded; gradients before and after, by tensors' ids."""
+
+    def __init__(self, start: dict[int, Any], end: dict[int, Any]) -> None:
+        self.start, self.end = start, end
+        self.calls: list[Any] = []  # which stand behind it
+
+
 class Recorder:
     """Records the launches of the code that runs within it, and notes what that reads.
 
     Afterwards `effect` says what no program can repeat, or is empty.
     """
 
-    def __init__(self, steps: bool = False) -> None:
+    def __init__(self, steps: bool = False, is_plan: bool = False) -> None:
         self.steps = steps  # whether gradients may be stored, and calls be made outside
         self.before: list[Any] = []  # what is called outside of the program, before its launches
-        self.after: list[Any] = []  # and behind them
-        self.launches = 0  # when the first of them was called; and then
-        self.stored: dict[int, Any] = {}  # .grad of `tensors`, by their ids,
-        self.stamps: dict[int, int] = {}  # and when their arrays were written
+        self.pieces: list[Piece] = []  # and between them
+        self.launches = 0  # of the pieces
+        self.start_grads: dict[int, Any] = {}  # of the piece that is recorded, and
+        self.since = 0  # the last write before it
+        self.marked: set[int] = set()  # ids of arrays that launches write
         self.guards: list[Any] = []  # owner, name, value, copy; owner, name, ...
         self.tensors: dict[int, Tensor] = {}
-        self.first: dict[int, tuple] = {}  # of each: its array, requires_grad, grad as it was found
+        self.first: dict[int, tuple] = {}  # of each: its array, requires_grad as they were found
         self.modules: dict[int, Module] = {}
         self.seen: set[tuple[int, Any]] = set()
         self.codes: set[tuple[int, int]] = set()
         self.effect = ""
         self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
         self.paths = ModulePaths()
-        self.recording = _core.Recording(self.note, self.note_launch)
+        self.is_plan = is_plan  # which never runs, and may be of `meta`
+        self.recording = _core.Recording(self.note, self.note_launch, is_plan)
 
     def start(self) -> bool:
         """Before it is entered: whether it can be, since nobody else hears of storages."""
@@ -87,6 +97,7 @@ class Recorder:
             self.recording.start()
         except RuntimeError:
             return False
+        self.since = self.recording.stamp
         return True
 
     def __enter__(self) -> Recorder:
@@ -108,17 +119,14 @@ class Recorder:
     def finish(self) -> tuple:
         """The guards. Notes what has changed while it was recorded."""
         guards = tuple(self.guards)
-        if not self.after:
-            self.stored = self.gradients()
-        elif self.recording.launches > self.launches:
-            self.note("computes something after an optimizer's step or the like")
+        self.end_piece()
         for t in self.tensors.values():
-            array, required, _ = self.first[id(t)]
+            array, required = self.first[id(t)]
             if t.array is not array or t.requires_grad is not required:
                 self.note("sets .data or requires_grad of a tensor")
         if not same_dice(self.dice, dice()):
             self.note("draws from Python's or NumPy's random numbers")
-        if not _core.guards_hold(guards):
+        if not (self.is_plan or _core.guards_hold(guards)):
             self.note(CHANGES)
         return guards
 
@@ -211,7 +219,8 @@ class Recorder:
         """A tensor of which the code may read the memory."""
         if id(tensor) not in self.tensors:
             self.tensors[id(tensor)] = tensor
-            self.first[id(tensor)] = tensor.array, tensor.requires_grad, tensor._grad
+            self.first[id(tensor)] = tensor.array, tensor.requires_grad
+            self.start_grads[id(tensor)] = tensor._grad
 
     def call_outside(self, function: Any, *args: Any, **keywords: Any) -> Any:
         """The answer of what a program calls, and does not record."""
@@ -225,28 +234,38 @@ class Recorder:
                 self.note("steps an optimizer before anything else")
             self.before.append(call)
         else:
-            if not self.after:
-                self.launches = launches
-                self.stored = self.gradients()
-                self.stamps = {id(t.array): t.array.stamp for t in self.tensors.values()}
-            self.after.append(call)
+            if launches > self.launches or self.has_set_gradients():
+                self.end_piece()
+                self.recording.cut()
+                self.launches = self.recording.launches
+            self.pieces[-1].calls.append(call)
         profile = sys.getprofile()
         sys.setprofile(self.before_profile)
         try:
             answer = _core.unrecorded(call)
         finally:
             sys.setprofile(profile)
-        if not launches:
-            self.first = {i: (a, r, self.tensors[i]._grad) for i, (a, r, _) in self.first.items()}
+        self.start_grads = self.gradients()
+        self.since = max([self.since, *[t.array.stamp for t in self.tensors.values()]])
         return answer
+
+    def end_piece(self) -> None:
+        self.pieces.append(Piece(self.start_grads, self.gradients()))
+        arrays = [t.array for t in self.tensors.values()]
+        self.marked |= {id(array) for array in arrays if array.stamp > self.since}
+
+    def has_set_gradients(self) -> bool:
+        """Whether the code has stored or dropped a gradient since the last call outside."""
+        return any(t._grad is not self.start_grads[i] for i, t in self.tensors.items())
 
     def gradients(self) -> dict[int, Any]:
         return {i: t._grad for i, t in self.tensors.items()}
 
     def written(self, arrays: list) -> list[bool]:
-        """Which of the arrays the launches write; an optimizer behind them does not count."""
-        start = self.recording.stamp
-        return [self.stamps.get(id(array), array.stamp) > start for array in arrays]
+        """Which of the arrays the launches write; an optimizer between them does not count."""
+        if self.launches:
+            return [id(array) in self.marked for array in arrays]
+        return [array.stamp > self.recording.stamp for array in arrays]
 
     def follow_object(self, value: Any, names: tuple, depth: int) -> None:
         """The attributes of a module, an object, a class, or a file's globals."""

@@ -18,7 +18,7 @@ def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
         marks |= dict.fromkeys(range(first, last + 1), INNER) | {first: FIRST, last: LAST}
     seen: set[int] = set()
     launches, buffers = program.launches, program.buffers
-    for i, ((kernel, uses, alternative), (part, line)) in enumerate(
+    for i, ((kernel, uses, alternative, _), (part, line)) in enumerate(
         zip(launches, places, strict=True)
     ):
         memory = " ".join([name_of(k, buffers, seen) for k in uses])
@@ -45,10 +45,10 @@ def name_of_kernel(family: str | None, name: str | None, dtype: Any) -> str:
     return kernel if dtype is None else f"{kernel} {str(dtype).removeprefix('torch.')}"
 
 
-def name_of(number: int, buffers: list[tuple[int, str]], seen: set[int]) -> str:
+def name_of(number: int, buffers: list[tuple[int, str, int, int]], seen: set[int]) -> str:
     """%4, and where it is first named also what memory it has."""
     if number in seen:
         return f"%{number}"
     seen.add(number)
-    size, kind = buffers[number]
+    size, kind, _, _ = buffers[number]
     return f"%{number}({kind}, {size_text(size)})"

@@ -3,7 +3,8 @@
 //   launch(x)(backend_of(x).softmax->softmax, args);   // a kernel of the device's tables
 //   launch(x)(kernel, Iter(out, inputs, ...));         // which was looked up in them before
 //
-// Nothing else touches elements: they may lie in memory that the host cannot reach.
+// Nothing else touches elements: they may lie in memory that the host cannot reach, or nowhere
+// (`meta`): then the kernel is not called.
 #pragma once
 #include <utility>
 
@@ -37,7 +38,8 @@ class Launch {
   Result operator()(Result (*kernel)(Args...), Same<Args>... args) const {
     const Told told(device_, reinterpret_cast<void (*)()>(kernel), walked(args)...);
     if (Recording* const r = recording())
-      return r->launch<Result, Args...>(kernel, std::forward<Args>(args)...);
+      return r->launch<Result, Args...>(device_.has_data, kernel, std::forward<Args>(args)...);
+    if (!device_.has_data) return answer_without_data<Result>();
     return kernel(std::forward<Args>(args)...);
   }
 

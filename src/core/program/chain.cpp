@@ -4,7 +4,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "core/devices/threads.h"
 #include "core/error.h"
 
 namespace tt {
@@ -123,11 +122,9 @@ std::vector<int> ChainStep::hide(const std::vector<Buffer>& buffers,
 }
 
 bool ChainStep::run() const {
-  const int64_t blocks = ceil_div(numel_, block_);
-  const int threads = static_cast<int>(std::min<int64_t>(num_threads(), blocks));
-  const int64_t bytes = places_ * block_ * int64_t{sizeof(double)};
-  const int64_t iters = links_.size() * sizeof(Iter);
-  // A thread's Iters, and its blocks: allocated here, since nothing may throw below.
+  const int64_t count = blocks(), iters = iters_bytes(), bytes = blocks_bytes();
+  const int threads = static_cast<int>(this->threads());
+  // Allocated here, since nothing may throw below.
   const Storage parts(threads * iters, cpu_device());
   const Storage memory(std::max<int64_t>(threads * bytes, 1), cpu_device());
   bool stopped = false;
@@ -136,8 +133,8 @@ bool ChainStep::run() const {
     Iter* const own = reinterpret_cast<Iter*>(parts.data + t * iters);
     for (size_t i = 0; i < links_.size(); ++i)
       std::memcpy(static_cast<void*>(own + i), links_[i].iter, sizeof(Iter));
-    const int64_t last = blocks * (t + 1) / threads;
-    for (int64_t k = blocks * t / threads; k < last; ++k) {
+    const int64_t last = count * (t + 1) / threads;
+    for (int64_t k = count * t / threads; k < last; ++k) {
       run_block(k * block_, own, memory.data + t * bytes);
       if (t == 0 && interrupt_pending()) __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
       if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) break;

@@ -5,10 +5,12 @@
 // by the same kernels over parts of their Iters, while it is in the first caches. What only the
 // chain uses is never in memory: it lies in a thread's own block.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "core/devices/threads.h"
 #include "core/program/recording.h"
 
 namespace tt {
@@ -29,6 +31,8 @@ class ChainStep final : public Step {
             int64_t granule, int first, int last);
 
   bool run() const override;
+  // Of all threads: what a run needs beside the buffers.
+  int64_t thread_bytes() const { return threads() * (iters_bytes() + blocks_bytes()); }
   int first() const { return first_; }
   int last() const { return last_; }
   // Gives the threads memory for each buffer that only this chain uses, and that `may_move`;
@@ -44,6 +48,11 @@ class ChainStep final : public Step {
   };
   static constexpr int kElsewhere = -1;
 
+  int64_t blocks() const { return ceil_div(numel_, block_); }
+  int64_t threads() const { return std::min<int64_t>(num_threads(), blocks()); }
+  // A thread's Iters, and its blocks.
+  int64_t iters_bytes() const { return links_.size() * sizeof(Iter); }
+  int64_t blocks_bytes() const { return places_ * block_ * int64_t{sizeof(double)}; }
   // From element `begin` on, by `parts` of the Iters.
   void run_block(int64_t begin, Iter* parts, char* memory) const;
 

@@ -49,12 +49,25 @@ class Undo {
   std::string state_;
 };
 
+// This thread, for as long as it has the lock.
+class Runner {
+ public:
+  explicit Runner(std::atomic<std::thread::id>& id) : id_(id) { id = std::this_thread::get_id(); }
+  ~Runner() { id_ = std::thread::id(); }
+  Runner(const Runner&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& id_;
+};
+
 }  // namespace
 
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  std::vector<bool> written, const std::vector<NDArray>& outputs,
                  const Program* before)
-    : written_(std::move(written)) {
+    : written_(std::move(written)),
+      is_plan_(recording.is_plan),
+      outside_bytes_(recording.outside_bytes) {
   add_externals(recording, externals);
   if (before) {
     const int number = static_cast<int>(externals.size());
@@ -88,15 +101,40 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
 }
 
 void Program::note_launches() {
-  for (const auto& step : steps_) launches_.push_back({step->address(), {}, false});
+  for (const auto& step : steps_) {
+    auto* const cut = dynamic_cast<CutStep*>(step.get());
+    if (cut) cuts_.push_back(cut);
+    // An optimizer's step could not be undone.
+    if (!cuts_.empty() && step->may_differ() && !step->alternative)
+      throw RuntimeError("checks elements after an optimizer's step or the like");
+    launches_.push_back({step->address(), cut != nullptr, {}, false, step->flops()});
+  }
   for (const Slot& slot : slots_) {
     std::vector<int>& buffers = launches_[slot.step].buffers;
     if (std::find(buffers.begin(), buffers.end(), slot.buffer) == buffers.end())
       buffers.push_back(slot.buffer);
   }
   for (size_t i = 0; i < steps_.size(); ++i)
+    if (const InPlace pointers = steps_[i]->in_place(); pointers.first)
+      note_overwrite(static_cast<int>(i), pointers);
+  for (size_t i = 0; i < steps_.size(); ++i)
     for (int k = 0; k < steps_[i]->alternative; ++k)
       launches_[i + steps_[i]->behind + k].alternative = true;
+}
+
+void Program::note_overwrite(int step, const InPlace& pointers) {
+  const auto slot_of = [&](char** where) {
+    const auto is_it = [&](const Slot& slot) { return slot.where == where; };
+    return std::find_if(slots_.begin(), slots_.end(), is_it);
+  };
+  const auto from = slot_of(pointers.first), to = slot_of(pointers.second), none = slots_.end();
+  if (from == none || to == none || from->offset != to->offset) return;
+  if (buffers_[from->buffer].bytes != buffers_[to->buffer].bytes) return;
+  const auto reads = [&](const Slot& slot) {
+    return slot.step == step && slot.buffer == from->buffer;
+  };
+  if (std::count_if(slots_.begin(), slots_.end(), reads) == 1)
+    overwrites_.push_back({step, from->buffer, to->buffer});
 }
 
 void Program::add_externals(Recording& recording, const std::vector<NDArray>& externals) {
@@ -122,18 +160,53 @@ int64_t Program::born_bytes() const {
   return bytes;
 }
 
+int64_t Program::given_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_)
+    if (buffer.external != Buffer::kBorn) bytes += aligned(buffer.bytes);
+  return bytes;
+}
+
+int64_t Program::result_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = kFirstExternal + written_.size(); i < sizes_.size(); ++i)
+    bytes += aligned(sizes_[i]);
+  return bytes;
+}
+
+int64_t Program::chain_bytes() const {
+  int64_t bytes = 0;
+  for (const ChainStep* chain : chains_) bytes = std::max(bytes, chain->thread_bytes());
+  return bytes;
+}
+
+int64_t Program::lowest_place(int buffer, const std::vector<int>& placed) const {
+  const Buffer& x = buffers_[buffer];
+  int64_t offset = 0;
+  for (int other : placed) {
+    const Buffer& there = buffers_[other];
+    if (there.last < x.first || x.last < there.first) continue;
+    if (offset + aligned(x.bytes) <= places_[other].offset) break;
+    offset = std::max(offset, places_[other].offset + aligned(there.bytes));
+  }
+  return offset;
+}
+
 // Gives every buffer a place, and every region its pointers. Large buffers go first, each to the
-// lowest address where no other is in use at the same time.
+// lowest address where no other is in use at the same time: of the smallest result that is made
+// later, such as a gradient, if there is one; or else of the block.
 void Program::plan() {
   used_.assign(written_.size(), false);
   sizes_.assign(kFirstExternal + written_.size(), 0);
   places_.assign(buffers_.size(), {kTemporary, -1});
+  std::vector<int> results;
   for (const Output& output : outputs_) {
     const Buffer& buffer = buffers_[output.buffer];
     Place& place = places_[output.buffer];
     if (buffer.external != Buffer::kBorn || place.offset >= 0) continue;
     place = {static_cast<int>(sizes_.size()), 0};
     sizes_.push_back(buffer.bytes);
+    results.push_back(output.buffer);
   }
   std::vector<bool> hidden(buffers_.size(), false);
   const auto may_move = [&](int i) {
@@ -156,24 +229,44 @@ void Program::plan() {
       temporary.push_back(static_cast<int>(i));
     }
   }
+  // What is written over another takes its place, which is needed for longer.
+  std::vector<Overwrite> taken;
+  for (const Overwrite& x : overwrites_) {
+    const auto to = std::find(temporary.begin(), temporary.end(), x.to);
+    const auto from = std::find(temporary.begin(), temporary.end(), x.from);
+    if (to == temporary.end() || from == temporary.end() || buffers_[x.from].last != x.step ||
+        buffers_[x.to].first != x.step)
+      continue;
+    buffers_[x.from].last = buffers_[x.to].last;
+    temporary.erase(to);
+    taken.push_back(x);
+  }
   std::stable_sort(temporary.begin(), temporary.end(),
                    [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
-  std::vector<int> placed;  // by address
+  std::stable_sort(results.begin(), results.end(),
+                   [&](int a, int b) { return buffers_[a].bytes < buffers_[b].bytes; });
+  std::vector<std::vector<int>> placed(sizes_.size());  // by region and address
   for (int i : temporary) {
     const Buffer& buffer = buffers_[i];
-    int64_t offset = 0;
-    for (int other : placed) {
-      const Buffer& there = buffers_[other];
-      if (there.last < buffer.first || buffer.last < there.first) continue;
-      if (offset + aligned(buffer.bytes) <= places_[other].offset) break;
-      offset = std::max(offset, places_[other].offset + aligned(there.bytes));
+    Place& place = places_[i];
+    for (int result : results) {
+      if (buffers_[result].bytes < buffer.bytes || buffers_[result].first <= buffer.last) continue;
+      const int region = places_[result].region;
+      place = {region, lowest_place(i, placed[region])};
+      if (place.offset + int64_t(buffer.bytes) <= sizes_[region]) break;
+      place = {kTemporary, -1};
     }
-    places_[i].offset = offset;
-    sizes_[kTemporary] = std::max(sizes_[kTemporary], offset + aligned(buffer.bytes));
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), i,
-                         [&](int a, int b) { return places_[a].offset < places_[b].offset; }),
-        i);
+    if (place.region == kTemporary) {
+      place.offset = lowest_place(i, placed[kTemporary]);
+      sizes_[kTemporary] = std::max(sizes_[kTemporary], place.offset + aligned(buffer.bytes));
+    }
+    auto& there = placed[place.region];
+    const auto is_below = [&](int a, int b) { return places_[a].offset < places_[b].offset; };
+    there.insert(std::upper_bound(there.begin(), there.end(), i, is_below), i);
+  }
+  for (const Overwrite& x : taken) {
+    places_[x.to] = places_[x.from];
+    buffers_[x.from].last = x.step;
   }
   for (const auto& [alias, of] : aliases_) used_[alias] = used_[of];
   pointers_.assign(sizes_.size(), {});
@@ -190,7 +283,10 @@ std::string Program::memory_of(int buffer) const {
   const Buffer& x = buffers_[buffer];
   if (x.external != Buffer::kBorn) return "given";
   if (places_[buffer].region == kKept) return "kept";
-  if (places_[buffer].region >= kFirstExternal) return "result";
+  if (places_[buffer].region >= kFirstExternal) {
+    const auto is_it = [&](const Output& output) { return output.buffer == buffer; };
+    return std::any_of(outputs_.begin(), outputs_.end(), is_it) ? "result" : "block";
+  }
   return places_[buffer].offset < 0 ? "none" : "block";
 }
 
@@ -244,6 +340,7 @@ bool Program::has_other_overlaps(const std::vector<NDArray>& externals) const {
 }
 
 std::vector<Ref<Storage>> Program::place(const std::vector<NDArray>& externals) {
+  if (is_plan_) throw RuntimeError("a plan does not run");
   if (!temporary_ && is_used(kTemporary))
     temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], cpu_device()));
   std::vector<Ref<Storage>> made(sizes_.size());
@@ -278,16 +375,20 @@ std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
   return arrays;
 }
 
-std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) {
+std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
+                                         const Between& between) {
   if (externals.size() != written_.size())
     throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
-  if (has_other_overlaps(externals)) return std::nullopt;
+  if (runner_ == std::this_thread::get_id() || has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
+  const Runner runner(runner_);
   const std::vector<Ref<Storage>> made = place(externals);
   const auto mark_written = [&] {
     for (size_t i = 0; i < externals.size(); ++i)
       if (written_[i]) externals[i].mark_written();
   };
+  const std::function<void()> at_cut = [&] { between(outputs_in(made, externals)); };
+  for (CutStep* cut : cuts_) cut->between = &at_cut;
   std::optional<Undo> undo;
   if (may_differ_) undo.emplace(externals, written_, draws_);
   try {
@@ -295,7 +396,7 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals) 
       if (undo) undo->apply();
       return std::nullopt;
     }
-  } catch (const Interrupted&) {
+  } catch (...) {
     mark_written();
     throw;
   }

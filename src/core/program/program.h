@@ -6,6 +6,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "core/devices/generator.h"
@@ -21,11 +22,16 @@ class Program {
     std::optional<NDArray> kept;  // bytes
   };
 
-  // A launch as it was recorded; the kernel is null where the host writes.
+  // What is done at a cut: by then the outputs of all launches before it are there.
+  using Between = std::function<void(const std::vector<NDArray>& outputs)>;
+
+  // A launch as it was recorded; the kernel is null where the host writes, and of a cut.
   struct Launch {
     void (*kernel)();
+    bool is_cut;
     std::vector<int> buffers;
     bool alternative;  // it runs only where another answers otherwise
+    double flops;
   };
 
   // Of a recording that has stopped and has not refused. `externals` were there before, and some of
@@ -35,8 +41,9 @@ class Program {
           const std::vector<NDArray>& outputs, const Program* before);
 
   // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
-  // if a kernel answered otherwise than when it was recorded: then nothing has been changed.
-  std::optional<Run> run(const std::vector<NDArray>& externals);
+  // if a kernel answered otherwise than when it was recorded, or `between` runs this program: then
+  // nothing has been changed.
+  std::optional<Run> run(const std::vector<NDArray>& externals, const Between& between);
   // Whether a run from where the generator was has these results, bit for bit: asked once, right
   // after the recording. Changes nothing; true where it writes arrays that it also reads.
   bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
@@ -55,7 +62,11 @@ class Program {
   std::string memory_of(int buffer) const;  // "given", "block", "kept", "result" or "none"
   int64_t temporary_bytes() const { return sizes_[kTemporary]; }
   int64_t kept_bytes() const { return sizes_[kKept]; }
-  int64_t born_bytes() const;  // of all buffers, each for itself
+  int64_t born_bytes() const;   // of all buffers, each for itself
+  int64_t given_bytes() const;  // of external memory
+  int64_t result_bytes() const;
+  int64_t chain_bytes() const;                              // of the threads' own blocks, at most
+  int64_t outside_bytes() const { return outside_bytes_; }  // most that is made beside the launches
 
  private:
   static constexpr int kTemporary = 0, kKept = 1, kFirstExternal = 2;
@@ -70,9 +81,17 @@ class Program {
     DType dtype;
   };
 
+  // A launch that may write buffer `to` where `from` is.
+  struct Overwrite {
+    int step, from, to;
+  };
+
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
+  // Where the buffer finds room among `placed`, which are sorted by address.
+  int64_t lowest_place(int buffer, const std::vector<int>& placed) const;
   void plan();
   void note_launches();
+  void note_overwrite(int step, const InPlace& pointers);
   bool run_steps(size_t begin, size_t end) const;
   // The memory of each region; its pointers are set.
   std::vector<Ref<Storage>> place(const std::vector<NDArray>& externals);
@@ -88,14 +107,17 @@ class Program {
 
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<ChainStep*> chains_;  // among them
-  std::vector<Launch> launches_;    // as they were recorded
+  std::vector<CutStep*> cuts_;
+  std::vector<Launch> launches_;  // as they were recorded
   std::vector<Slot> slots_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<int, int>> aliases_;
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
+  std::vector<Overwrite> overwrites_;
   std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
-  bool draws_, may_differ_ = false;
+  bool is_plan_, draws_, may_differ_ = false;
+  int64_t outside_bytes_;
 
   std::vector<Place> places_;   // of buffers
   std::vector<int64_t> sizes_;  // of regions that a run allocates
@@ -103,6 +125,7 @@ class Program {
   std::vector<char*> bases_;  // where they pointed in the last run
   Ref<Storage> temporary_;    // kept from run to run: its pages are there
   ForkSafeLock lock_;
+  std::atomic<std::thread::id> runner_{};  // who has the lock
 };
 
 }  // namespace tt

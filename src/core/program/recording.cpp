@@ -13,16 +13,21 @@ std::atomic<int> recordings{0};
 namespace {
 
 thread_local Recording* current_recording = nullptr;
+thread_local Recording* outer_recording = nullptr;  // which does not record now
 
 const StorageListener kListener{
     [](const Storage& storage, size_t bytes) {
       Recording* const r = recording();
-      if (!r || !storage.device.has_data) return;
-      if (&storage.device != &cpu_device()) r->refuse("computes on another device");
+      if (!r) return outer_recording ? outer_recording->made_outside(storage.data, bytes) : void();
+      if (storage.device.has_data && &storage.device != &cpu_device())
+        r->refuse("computes on another device");
       r->made(storage.data, bytes);
     },
     [](const Storage& storage) {
-      if (Recording* const r = recording()) r->freed(storage.data);
+      if (Recording* const r = recording())
+        r->freed(storage.data);
+      else if (outer_recording)
+        outer_recording->freed_outside(storage.data);
     },
 };
 
@@ -47,11 +52,17 @@ class FillStep final : public Step {
 
 Recording* Recording::current() { return current_recording; }
 
-Unrecorded::Unrecorded() : before_(current_recording) { current_recording = nullptr; }
-Unrecorded::~Unrecorded() { current_recording = before_; }
+Unrecorded::Unrecorded() : before_(current_recording), outer_(outer_recording) {
+  if (before_) outer_recording = before_;
+  current_recording = nullptr;
+}
+Unrecorded::~Unrecorded() {
+  current_recording = before_;
+  outer_recording = outer_;
+}
 
 void Recording::add_external(const char* data, size_t bytes, int external, int64_t at) {
-  outside_[data] = static_cast<int>(buffers.size());
+  externals_[data] = static_cast<int>(buffers.size());
   buffers.push_back({data, bytes, external, at});
 }
 
@@ -80,6 +91,8 @@ void Recording::stop() {
   if (!started_) return;
   started_ = false;
   current_recording = nullptr;
+  report_ = nullptr;  // which may hold what this belongs to
+  noted_ = nullptr;
   if (recordings.fetch_sub(1) == 1) storage_listener.store(nullptr);
 }
 
@@ -101,6 +114,19 @@ void Recording::freed(const char* data) {
   if (place == places_.end()) return;
   buffers[place->second].alive = false;
   places_.erase(place);
+}
+
+void Recording::made_outside(const char* data, size_t bytes) {
+  outside_[data] = bytes;
+  outside_now_ += static_cast<int64_t>(bytes);
+  outside_bytes = std::max(outside_bytes, outside_now_);
+}
+
+void Recording::freed_outside(const char* data) {
+  const auto place = outside_.find(data);
+  if (place == outside_.end()) return;
+  outside_now_ -= static_cast<int64_t>(place->second);
+  outside_.erase(place);
 }
 
 void Recording::fill(const char* data, size_t bytes) {

@@ -3,7 +3,7 @@
 // Each launch is kept with its arguments by value. Storages that are made meanwhile are buffers;
 // the memory of arrays that are named beforehand is external. A pointer to neither, and whatever a
 // program cannot repeat (a number that Python reads), makes the recording refuse: then there is no
-// program. The device must be the CPU.
+// program. The device must be the CPU; of a plan, which never runs, it may be `meta`.
 #pragma once
 #include <atomic>
 #include <cstring>
@@ -16,7 +16,10 @@
 
 #include "core/devices/backend.h"
 #include "core/devices/generator.h"
+#include "core/error.h"
 #include "core/ndarray.h"
+#include "core/program/flops.h"
+#include "core/program/in_place.h"
 #include "core/program/pointers.h"
 
 namespace tt {
@@ -32,10 +35,22 @@ class Step {
   virtual Iter* walk() { return nullptr; }
   // The kernel, for what wants to name it.
   virtual void (*address() const)() { return nullptr; }
+  virtual double flops() const { return 0; }
+  virtual InPlace in_place() const { return {}; }
   // Steps of `otherwise`, which run where this one answers otherwise, and only then; and how far
   // behind it the first of them is.
   int alternative = 0, behind = 1;
   std::vector<std::unique_ptr<char[]>> tables;  // copies of the host's values
+};
+
+// Where a run lets others do their work, such as an optimizer.
+class CutStep final : public Step {
+ public:
+  bool run() const override {
+    (*between)();
+    return true;
+  }
+  const std::function<void()>* between = nullptr;  // of the run
 };
 
 // A pointer within a step: which, where it stands, and to which buffer's which byte.
@@ -62,7 +77,8 @@ class Recording final : public PointerVisitor {
   using Noted = std::function<void()>;
 
   // `report` hears of the first refusal, and `noted` of each step.
-  Recording(Report report, Noted noted) : report_(std::move(report)), noted_(std::move(noted)) {}
+  Recording(Report report, Noted noted, bool is_plan)
+      : is_plan(is_plan), report_(std::move(report)), noted_(std::move(noted)) {}
   ~Recording() { stop(); }
   Recording(const Recording&) = delete;
 
@@ -79,10 +95,10 @@ class Recording final : public PointerVisitor {
   bool resolve();
   // The buffer that an address lies in, or -1.
   int find(const char* address) const { return find_in(places_, address); }
-  int find_external(const char* address) const { return find_in(outside_, address); }
+  int find_external(const char* address) const { return find_in(externals_, address); }
 
   template <class Result, class... Args>
-  Result launch(Result (*kernel)(Args...), Args... args);
+  Result launch(bool has_data, Result (*kernel)(Args...), Args... args);
   // The host has written these bytes of memory that it made: each run does so again. Of many it
   // refuses: they are data rather than constants of the code.
   static constexpr size_t kMostFilled = 512;
@@ -109,11 +125,17 @@ class Recording final : public PointerVisitor {
   }
   void refuse(const char* why) override;
   void draw() override { draws = true; }
+  void cut() { add(std::make_unique<CutStep>()); }
 
   void made(const char* data, size_t bytes);
   void freed(const char* data);
+  // The same of what a program does not record, but calls.
+  void made_outside(const char* data, size_t bytes);
+  void freed_outside(const char* data);
 
-  uint64_t stamp = 0;  // of the start
+  const bool is_plan;
+  int64_t outside_bytes = 0;  // most that was made outside at once
+  uint64_t stamp = 0;         // of the start
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<Slot> slots;
   std::vector<Buffer> buffers;
@@ -133,8 +155,10 @@ class Recording final : public PointerVisitor {
 
   Report report_;
   Noted noted_;
-  Places places_, outside_;  // of buffers that are there now, and of external ones
+  Places places_, externals_;  // of buffers that are there now, and of external ones
   std::vector<std::pair<int, char**>> unknown_;  // by step
+  std::map<const char*, size_t> outside_;
+  int64_t outside_now_ = 0;
   bool started_ = false, dry_ = false;
 };
 
@@ -146,8 +170,19 @@ class Unrecorded {
   Unrecorded(const Unrecorded&) = delete;
 
  private:
-  Recording* const before_;
+  Recording *const before_, *const outer_;
 };
+
+// What a kernel answers that is not called, since nothing has data. NotImplementedError where the
+// answer decides a shape.
+template <class Result>
+Result answer_without_data() {
+  if constexpr (std::is_same_v<Result, bool>)
+    return true;
+  else if constexpr (!std::is_void_v<Result>)
+    throw NotImplementedError(
+        "the shape of the result depends on the elements, which a tensor on meta does not have");
+}
 
 // How many threads record.
 extern std::atomic<int> recordings;
@@ -205,7 +240,7 @@ struct Kept<Generator&> {
   Generator& get() const { return *generator; }
   void visit_pointers(PointerVisitor& v) {
     v.draw();
-    if (generator != &default_generator(cpu_device()))
+    if (generator != &default_generator(generator->device()))
       v.refuse("draws from a generator of its own");
   }
 };
@@ -236,6 +271,18 @@ class Recording::LaunchStep final : public Step {
       return nullptr;
   }
   void (*address() const)() override { return reinterpret_cast<void (*)()>(kernel_); }
+  double flops() const override {
+    return std::apply([](const auto&... each) { return (flops_of(each.get()) + ... + 0.0); },
+                      args_);
+  }
+  InPlace in_place() const override {
+    InPlace found;
+    const auto look = [&](const auto& argument) {
+      if (const InPlace here = tt::in_place(argument); here.first) found = here;
+    };
+    std::apply([&](const auto&... each) { (look(each.get()), ...); }, args_);
+    return found;
+  }
   std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
 
  private:
@@ -245,16 +292,17 @@ class Recording::LaunchStep final : public Step {
 };
 
 template <class Result, class... Args>
-Result Recording::launch(Result (*kernel)(Args...), Args... args) {
+Result Recording::launch(bool has_data, Result (*kernel)(Args...), Args... args) {
+  if (!has_data && !is_plan) refuse("computes on another device");
   auto owned = std::make_unique<LaunchStep<Result, Args...>>(kernel, args...);
   auto& step = *owned;
   add(std::move(owned));
   step.visit_pointers(*this);
   if constexpr (std::is_void_v<Result>) {
-    if (!dry_) kernel(args...);
+    if (has_data && !dry_) kernel(args...);
   } else {
     if (!std::is_same_v<Result, bool>) refuse("a shape that depends on values");
-    step.answer = dry_ ? Result{1} : kernel(args...);
+    step.answer = !has_data ? answer_without_data<Result>() : dry_ ? Result{1} : kernel(args...);
     return step.answer;
   }
 }

@@ -84,7 +84,6 @@ def _norms(tensors: list[Any], norm_type: float, foreach: bool | None) -> Tensor
         and (dtypes == {torch.float32} or dtypes == {torch.float64})
         and {type(array) for array in arrays} == {_core.NDArray}
         and len({array.device for array in arrays}) == 1
-        and not tensors[0].is_meta
         and (norm_type != math.inf or all(tensor.numel() for tensor in tensors))
     ):
         return wrap(_core.foreach_norm(arrays, norm_type))
