@@ -158,17 +158,16 @@ struct ProbabilityLossBackward {
   }
 };
 
-template <template <class, bool> class OfClasses, template <class> class OfProbabilities,
-          bool kAsTheyLie>
+template <template <class, bool> class OfClasses, template <class> class OfProbabilities>
 void run_cross_entropy(const CrossEntropyArgs& args) {
   const auto run_in = [&](auto type) {
     using T = decltype(type);
     if (!args.classes)
       run<T, OfProbabilities<T>, true>(args);
     else if (args.smoothing != 0)
-      run<T, OfClasses<T, true>, kAsTheyLie>(args);
+      run<T, OfClasses<T, true>, true>(args);
     else
-      run<T, OfClasses<T, false>, kAsTheyLie>(args);
+      run<T, OfClasses<T, false>, true>(args);
   };
   args.lines.compute == DType::Float32 ? run_in(float{}) : run_in(double{});
 }
@@ -177,8 +176,8 @@ void run_cross_entropy(const CrossEntropyArgs& args) {
 
 namespace TT_ISA {
 extern const CrossEntropyTable cross_entropy_table = {
-    run_cross_entropy<ClassLoss, ProbabilityLoss, true>,
-    run_cross_entropy<ClassLossBackward, ProbabilityLossBackward, false>,
+    run_cross_entropy<ClassLoss, ProbabilityLoss>,
+    run_cross_entropy<ClassLossBackward, ProbabilityLossBackward>,
     nll,
     nll_backward,
     labels,
