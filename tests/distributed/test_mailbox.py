@@ -62,6 +62,18 @@ def test_large_rows_in_memory_have_the_rings_bits(n):
             links.mailbox = box
             if not torch.equal(x, by_ring):
                 differ.append((size, op, dtype))
+            found = []
+            for links.mailbox in (box, None):
+                total, rows = (torch.empty(*m, size - 5, dtype=dtype) for m in ((), (n,)))
+                torch.manual_seed(i + 7 * rank)
+                dist.reduce_scatter(
+                    total, [(y * 3).to(dtype) for y in torch.randn(n, size - 5)], op
+                )
+                dist.all_gather_into_tensor(rows, total.unsqueeze(0))
+                found += [total, rows]
+            links.mailbox = box
+            if not (torch.equal(found[0], found[2]) and torch.equal(found[1], found[3])):
+                differ.append(("scatter and gather", size, op, dtype))
         return differ
 
     assert values(run, n) == [[]] * n

@@ -338,7 +338,7 @@ def scatter_reduced(
     ours = Staged(output, read=False)
 
     def step(call: Any) -> None:
-        rings.ring_reduce_scatter(group.links, rows, COMBINE[op], call)
+        rings.reduce_scatter(group.links, rows, COMBINE[op], call)
         conclude(op, rows[group.rank()], group.size())
         ours.row.copy_(rows[group.rank()])
 

@@ -39,6 +39,8 @@ def mpi() -> Any:
 class MPILinks:
     """The communicator of a group, with the `exchange` of links.py."""
 
+    mailbox = None  # MPI has memory of its own
+
     def __init__(self, ranks: list[int]) -> None:
         self.mpi, world = mpi(), mpi().COMM_WORLD
         members = world.Get_group().Incl(ranks)

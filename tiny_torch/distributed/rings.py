@@ -9,8 +9,7 @@ one segment of the whole sum; in n - 1 more rounds these travel on. Every rank s
 times the tensor, however many ranks there are.
 https://www.cs.fsu.edu/~xyuan/paper/09jpdc.pdf (Patarasu and Yuan, 2009)
 
-Memory (large, where ranks share some): each rank puts its row there, and adds one segment of all;
-then everyone takes the sums of the others. The order of additions is the ring's.
+Where ranks share memory, large rows go through that instead, with the ring's bits: memory.py.
 
 Tree (broadcast, reduce): in round k the ranks that know send to those 2^k further, so that n ranks
 are reached in log2(n) rounds.
@@ -22,19 +21,17 @@ In all of them who is added to whom follows from n and the size alone: the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import tiny_torch as torch
+from tiny_torch.distributed import memory
 from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.links import Call
-from tiny_torch.distributed.mailbox import PIECE
-from tiny_torch.distributed.rows import Flat, flat
+from tiny_torch.distributed.memory import NOTHING, Combine
+from tiny_torch.distributed.rows import Flat
 
-Combine = Callable[[torch.Tensor, torch.Tensor], Any]
 SMALL = 16 * 1024  # bytes up to which all_reduce and all_gather are direct
-NOTHING = flat(torch.empty(0, dtype=torch.uint8))
 
 
 def segments(whole: Flat, count: int) -> list[Flat]:
@@ -75,7 +72,15 @@ def all_gather(links: Any, ours: Flat, parts: Sequence[Flat], call: Call) -> Non
             part.copy_(row)
         return
     parts[links.rank].copy_(ours)
-    ring_all_gather(links, parts, call)
+    gather = ring_all_gather if links.mailbox is None else memory.all_gather
+    gather(links, parts, call)
+
+
+def reduce_scatter(links: Any, parts: Sequence[Flat], combine: Combine, call: Call) -> None:
+    """Afterwards part r of rank r is that of all ranks combined; the others are used up."""
+    in_memory = links.mailbox is not None and any(map(len, parts))
+    reduce = memory.reduce_scatter if in_memory else ring_reduce_scatter
+    reduce(links, parts, combine, call)
 
 
 def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
@@ -85,52 +90,12 @@ def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
     if whole.nbytes <= SMALL:
         direct_all_reduce(links, whole, combine, call)
         return
-    if links.mailbox is not None:
-        reduce_in_memory(links, whole, combine, call)
-        return
     parts = segments(whole, links.size)
+    if links.mailbox is not None:
+        memory.all_reduce(links, parts, combine, call)
+        return
     ring_reduce_scatter(links, parts, combine, call)
     ring_all_gather(links, parts, call)
-
-
-def reduce_in_memory(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
-    """Every rank's row combined, at every rank, as much at once as the memory holds."""
-    n, step = links.size, PIECE // whole.itemsize
-    if n == 2:  # a segment's way there and back is as long as that of the whole row there
-        for start in range(0, len(whole), step):
-            combine_pair(links, whole[start : start + step], combine, call)
-        return
-    step //= n
-    parts = segments(whole, n)
-    for start in range(0, len(parts[0]), step):
-        combine_segments(links, [part[start : start + step] for part in parts], combine, call)
-
-
-def combine_pair(links: Any, ours: Flat, combine: Combine, call: Call) -> None:
-    rows = [row[: len(ours)] for row in links.mailbox.pieces(ours)]
-    rows[links.rank].copy_(ours)
-    links.share(NOTHING, call)
-    combine(ours.elements, rows[1 - links.rank].elements)
-
-
-def combine_segments(links: Any, ours: Sequence[Flat], combine: Combine, call: Call) -> None:
-    """Rank r combines the segments r of all, in the order in which the ring comes round."""
-    rank, n, size = links.rank, links.size, len(ours[0])
-    rows = links.mailbox.pieces(ours[0])
-    parts = [[row[i * size :][: len(ours[i])] for i in range(n)] for row in rows]
-    for place in range(n):
-        if place != rank:
-            parts[rank][place].copy_(ours[place])
-    links.share(NOTHING, call)
-    order = [(rank + 1 + i) % n for i in range(n)]
-    first, *others = [ours[rank] if r == rank else parts[r][rank] for r in order]
-    total = parts[rank][rank]
-    total.copy_(first)
-    for other in others:
-        combine(total.elements, other.elements)
-    links.share(NOTHING, call)
-    for place in range(n):
-        ours[place].copy_(parts[place][place])
 
 
 def direct_all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
