@@ -95,7 +95,7 @@ def plan(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan:
     >>> def step():
     ...     model(x).sum().backward()
     >>> print(f"{plan(step).peak_bytes / 2**30:.1f} GiB")
-    74.6 GiB
+    74.5 GiB
     """
     inputs = [x for x in tree_flatten((args, kwargs))[0] if is_tensor(x)]
     recorder = Recorder(steps=True, is_plan=True)
