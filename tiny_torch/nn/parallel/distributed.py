@@ -18,6 +18,7 @@ from tiny_torch.nn.parallel.data_parallel import move
 from tiny_torch.nn.parallel.joining import ModelHook
 from tiny_torch.nn.parallel.reducer import MIB, GradBucket, Reducer
 
+SMALL = 1 << 16  # bytes of tensors that are sent together
 FIRST_BUCKET, BUCKET = 1.0, 25.0  # MiB: the first is sent early
 
 
@@ -124,15 +125,18 @@ class DistributedDataParallel(Module):
         )
 
     def broadcast(self, tensors: list[Any], source: int) -> None:
-        """Gives all ranks the values of one."""
-        works = [
-            torch.distributed.broadcast(
-                t, group=self.process_group, group_src=source, async_op=True
-            )
-            for t in tensors
-        ]
-        for work in filter(None, works):
-            work.wait()
+        """Gives all ranks the values of one; small tensors of a dtype in one message."""
+        rows: dict[Any, list[Any]] = {}
+        for i, t in enumerate(tensors):
+            small = t.numel() * t.element_size() <= SMALL
+            rows.setdefault((t.dtype, t.device) if small else i, []).append(t.detach())
+        for row in rows.values():
+            whole = row[0] if len(row) == 1 else torch.cat([t.reshape(-1) for t in row])
+            torch.distributed.broadcast(whole, group=self.process_group, group_src=source)
+            if len(row) == 1 or torch.distributed.get_rank(self.process_group) == source:
+                continue
+            for t, values in zip(row, whole.split([t.numel() for t in row]), strict=True):
+                t.copy_(values.view(t.shape))
 
     def syncs_buffers(self) -> bool:
         """Whether this forward begins with the buffers of one rank."""
