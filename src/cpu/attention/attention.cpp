@@ -74,15 +74,7 @@ void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int
     add_transposed(memory.out, v.data + block * v.row, v.row, v.columns, memory.p, end - block,
                    keep);
   }
-  Vec<T> factor[2];
-  for (int c = 0; c < 2; ++c) {
-    const auto none = sum[c] == 0;
-    factor[c] = select(none, Vec<T>{}, 1 / sum[c]);
-    const Vec<T> log_sum = select(none, Vec<T>{}, peak[c] + log(sum[c]));
-    const int64_t i = first + c * n;
-    if (i < h.q.rows) store_partial(h.log_sums + i, log_sum, smaller(n, h.q.rows - i));
-  }
-  write_columns(h.out, first, memory.out, factor);
+  write_outputs(h, first, memory.out, peak, sum);
 }
 
 template <class E>

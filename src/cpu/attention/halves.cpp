@@ -187,15 +187,7 @@ struct HalfForward {
       multiply(by, m.v + offset_of(block), panel_size(head.v.rows), m.p, head.v.columns, keys,
                m.out, block > 0);
     }
-    Vec<float> factor[kVectors];
-    for (int c = 0; c < kVectors; ++c) {
-      const auto none = sum[c] == 0;
-      factor[c] = select(none, Vec<float>{}, 1 / sum[c]);
-      const Vec<float> log_sum = select(none, Vec<float>{}, peak[c] + log(sum[c]));
-      const int64_t i = first + c * n;
-      if (i < head.q.rows) store_partial(head.log_sums + i, log_sum, smaller(n, head.q.rows - i));
-    }
-    write_columns(head.out, first, m.out, factor);
+    write_outputs(head, first, m.out, peak, sum);
   }
 };
 

@@ -110,6 +110,23 @@ void write_columns(const Matrix<S>& m, int64_t i, const T* panel, const Vec<T> (
   }
 }
 
+// The outputs and the log sums of the queries from `first` on: of each, a column of the panel is
+// its sum of values, `sum` that of their weights e^(score - peak); 0 where it sees no key.
+template <class S, class T, int Vectors>
+void write_outputs(const Head<S>& h, int64_t first, const T* panel, const Vec<T> (&peak)[Vectors],
+                   const Vec<T> (&sum)[Vectors]) {
+  constexpr int n = lanes<T>;
+  Vec<T> factor[Vectors];
+  for (int c = 0; c < Vectors; ++c) {
+    const auto none = sum[c] == 0;
+    factor[c] = select(none, Vec<T>{}, 1 / sum[c]);
+    const Vec<T> log_sum = select(none, Vec<T>{}, peak[c] + log(sum[c]));
+    const int64_t i = first + c * n;
+    if (i < h.q.rows) store_partial(h.log_sums + i, log_sum, smaller(n, h.q.rows - i));
+  }
+  write_columns(h.out, first, panel, factor);
+}
+
 // e^x of what is at most 0, or hardly more, or -inf; 0 where it would be subnormal, which costs a
 // hundred cycles where it turns up.
 inline Vec<float> exp_score(Vec<float> x) {
