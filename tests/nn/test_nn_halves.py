@@ -1,11 +1,14 @@
 """Halves are computed in float32 and rounded once: values and gradients have float32's bits."""
 
+import itertools
+
 import numpy as np
 import pytest
 from helpers import same_bits
 
 import tiny_torch as torch
 from tiny_torch.nn import functional as F
+from tiny_torch.utils import memory
 
 ROUNDING = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 LABELS = torch.tensor([1, 0, 2, 4, 3, 1])
@@ -225,3 +228,74 @@ def test_attention_of_halves_has_the_same_bits_for_any_number_of_threads():
         torch.set_num_threads(before)
     for other in seen[1:]:
         assert all(same_bits(a.float(), b.float()) for a, b in zip(other, seen[0], strict=True))
+
+
+# ---- cross-entropy under autocast: of float32, without a float32 copy of the logits --------------
+SIZES = ((7, 11), (64, 300), (3, 5000), (2, 5, 3), (4, 1, 2))
+
+
+def logits_of(shape, dtype):
+    torch.manual_seed(0)
+    return (torch.randn(*shape) * 3).to(dtype).requires_grad_()
+
+
+def classes_of(shape):
+    target = torch.arange(shape[0]).view(-1, *(1 for _ in shape[2:])).expand(shape[0], *shape[2:])
+    target = target * 7 % shape[1]
+    target[0] = -100
+    return target
+
+
+@pytest.mark.parametrize("dtype", ROUNDING, ids=str)
+@pytest.mark.parametrize("smoothing", [0, 0.1])
+@pytest.mark.parametrize("shape", SIZES, ids=str)
+def test_cross_entropy_under_autocast_has_the_bits_of_a_copy_in_float32(shape, smoothing, dtype):
+    target, weight = classes_of(shape), torch.rand(shape[1])
+    for reduction, w in itertools.product(("mean", "sum", "none"), (None, weight)):
+        options = {"reduction": reduction, "weight": w, "label_smoothing": smoothing}
+        x, y = logits_of(shape, dtype), logits_of(shape, dtype)
+        with torch.autocast("cpu", dtype=dtype):
+            loss = F.cross_entropy(x, target, **options)
+        expected = F.cross_entropy(y.float(), target, **options)
+        assert loss.dtype == torch.float32 and torch.equal(loss, expected)
+        loss.sum().backward()
+        expected.sum().backward()
+        assert x.grad.dtype == dtype and torch.equal(x.grad, y.grad)
+
+
+def test_cross_entropy_under_autocast_of_logits_that_lie_across_and_twice():
+    x = logits_of((5, 9), torch.bfloat16).detach().t().requires_grad_()
+    target = torch.arange(9) % 5
+    with torch.autocast("cpu"):
+        (slope,) = torch.autograd.grad(F.cross_entropy(x, target), x, create_graph=True)
+    (wide,) = torch.autograd.grad(F.cross_entropy(x.float(), target), x, create_graph=True)
+    torch.testing.assert_close(slope, wide)
+    found, expected = (torch.autograd.grad(s.float().square().sum(), x)[0] for s in (slope, wide))
+    torch.testing.assert_close(found, expected)
+
+
+def test_cross_entropy_under_autocast_makes_no_copy_of_the_logits():
+    x, target = logits_of((512, 1000), torch.bfloat16), torch.arange(512)
+    with torch.autocast("cpu"), memory.record(holders=False) as recording:
+        F.cross_entropy(x * 1, target).backward()
+    most = max(block.bytes for block in recording.blocks)
+    assert most == x.numel() * 2
+
+
+@pytest.mark.parametrize("weight", ["float32", "bfloat16", "float64", None])
+@pytest.mark.parametrize("half", [True, False])
+def test_weights_of_another_dtype_are_taken_where_pytorch_casts_them(oracle, weight, half):
+    def call(module):
+        x = module.ones(3, 4, dtype=module.bfloat16)
+        w = weight and module.full((4,), 2.0, dtype=getattr(module, weight))
+        with module.autocast("cpu", enabled=half):
+            loss = module.nn.functional.cross_entropy(x, module.tensor([0, 1, 2]), w)
+        return str(loss.dtype), loss.item()
+
+    def outcome(module):
+        try:
+            return call(module)
+        except RuntimeError as error:
+            return str(error)
+
+    assert outcome(torch) == outcome(oracle)
