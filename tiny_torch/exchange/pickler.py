@@ -86,7 +86,7 @@ class Pickler(_PythonPickler):
         if type(obj) is _StorageOf:
             array = obj.array
         elif isinstance(obj, TypedStorage | UntypedStorage):
-            array = obj.cpu()._array if obj.device.type not in ("cpu", "cuda") else obj._array
+            array = (obj if obj.device.type in ("cpu", "cuda") else obj.cpu())._array
         else:
             return None
         entry = (str(len(self.storages)), array)
