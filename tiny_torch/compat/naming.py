@@ -11,6 +11,7 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
+import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.compat.paths import public_name
 from tiny_torch.compat.refused import names_of_pytorch
@@ -44,6 +45,9 @@ def rename_all() -> None:
     loaded = [name for name in sys.modules if name.partition(".")[0] == "tiny_torch"]
     for name in sorted(loaded, key=lambda name: -name.count(".")):
         rename(sys.modules[name])
+    for function in torch.serialization.NAMED_IN_PICKLES:
+        ours[function] = function.__module__
+        function.__module__ = public_name(function.__module__)
     # `typing.get_type_hints` looks there for what the annotations of a class mean. Not `torch`
     # itself: it may be what is being imported just now.
     for found, module in ours.items():

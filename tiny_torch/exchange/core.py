@@ -17,6 +17,7 @@ QInt32=qint32 QUInt8=quint8 QUInt4x2=quint4x2 QUInt2x4=quint2x4
 STORAGE_DTYPES = {
     f"{name}Storage": dtype for name, dtype in (pair.split("=") for pair in _KINDS.split())
 }
+STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
 _DTYPE_NAME = re.compile(r"bool|bfloat16|(u?int|float|complex|q?u?int|bits)\d\w*")
 
 

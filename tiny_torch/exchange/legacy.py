@@ -5,12 +5,15 @@ object, and the keys of its storages. Then comes each storage, in the order of t
 of its elements as eight bytes, and the elements. Because a storage comes after the object that
 names it, tensors are built on zeros first, and their storages are filled at the end.
 
-Not here: the .tar files of PyTorch 0.1, views of storages (PyTorch 0.1), writing.
+Of writing, what Python's own pickle holds of a storage is here: the file of that storage alone.
+
+Not here: the .tar files of PyTorch 0.1, views of storages (PyTorch 0.1), writing other objects.
 """
 
 from __future__ import annotations
 
 import io
+import pickle
 import pickletools
 import struct
 from collections.abc import Callable
@@ -18,12 +21,18 @@ from pickle import UnpicklingError
 from typing import IO, Any, NoReturn
 
 import tiny_torch as torch
+from tiny_torch.exchange import core
 from tiny_torch.exchange.rebuild import Rebuilder, array_from_file
 from tiny_torch.exchange.unpickler import Unpickler
+from tiny_torch.functions.storage import TypedStorage
 from tiny_torch.tensor import wrap
 
 MAGIC_NUMBER = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"  # as a pickled integer
 VERSION = 1001
+# What nearly every such file begins with: on a machine whose first byte of a number is its lowest.
+_SIZES = {"short": 2, "int": 4, "long": 4}
+_SYSTEM = {"protocol_version": VERSION, "little_endian": True, "type_sizes": _SIZES}
+HEADER = b"\x80\x02" + MAGIC_NUMBER + b"." + pickle.dumps(VERSION, 2) + pickle.dumps(_SYSTEM, 2)
 
 Read = Callable[[bytes, Rebuilder], Any]
 
@@ -40,14 +49,31 @@ def load_legacy(
     start = file.tell()
     size = file.seek(0, io.SEEK_END) - start
     file.seek(start)
-    _plain(file)  # the magic number, which `is_legacy` has seen
-    if (version := _plain(file)) != VERSION:
-        raise RuntimeError(f"Invalid protocol version: {_text_of(version)}")
-    _plain(file)  # the sizes of integers of the machine that wrote the file
+    if file.read(len(HEADER)) != HEADER:
+        file.seek(start)
+        _plain(file)  # the magic number, which `is_legacy` has seen
+        if (version := _plain(file)) != VERSION:
+            raise RuntimeError(f"Invalid protocol version: {_text_of(version)}")
+        _plain(file)  # the sizes of integers of the machine that wrote the file
     rebuilder = _LegacyRebuilder(size, map_location, user_globals)
     result = unpickle(_next_pickle(file), rebuilder)
     rebuilder.fill(file, _plain(file))
     return result
+
+
+def bytes_of(storage: TypedStorage) -> bytes:
+    """The file of one storage."""
+    key, numel = "0", storage.size()
+    location = "cuda:0" if storage.is_cuda else storage.device.type
+    # The opcodes of each part, without a pickle's first two and its last.
+    what, named, where, count = (
+        pickle.dumps(part, 2)[2:-1] for part in ("storage", key, location, numel)
+    )
+    kind = f"ctorch\n{core.STORAGE_NAMES[core.dtype_name(storage.dtype)]}\n".encode()
+    tuple_of_six = b"(" + what + kind + named + where + count + b"Nt"
+    pickled = b"\x80\x02" + tuple_of_six + pickle.BINPERSID + pickle.STOP
+    data = core.storage_bytes(storage._array)[: numel * storage.element_size()]
+    return b"".join((HEADER, pickled, pickle.dumps([key], 2), struct.pack("<q", numel), data))
 
 
 class _LegacyRebuilder(Rebuilder):

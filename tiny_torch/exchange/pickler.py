@@ -10,41 +10,26 @@ from __future__ import annotations
 import codecs
 import copyreg
 import pickle
-from collections import OrderedDict
-from typing import IO, Any, NoReturn
+from types import FunctionType
+from typing import IO, Any
 
 import tiny_torch as torch
 from tiny_torch.exchange import core
+from tiny_torch.exchange.rebuild import ALLOWED
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage
 
 
-class _TorchName:
-    """Pickled as the global of that name in PyTorch."""
+class _StorageClass:
+    """Pickled as the class of PyTorch's storages of that name."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
 
-    def __call__(self) -> NoReturn:  # pickle wants what it writes calls of to be callable
-        raise TypeError(f"{self.module}.{self.name} exists in PyTorch only")
 
-
-class _StorageOf:
-    """Pickled as a reference to the storage of an array."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-
-_REBUILD_TENSOR = _TorchName("torch._utils", "_rebuild_tensor_v2")
-_REBUILD_META = _TorchName("torch._utils", "_rebuild_meta_tensor_no_storage")
-_REBUILD_PARAMETER = _TorchName("torch._utils", "_rebuild_parameter")
-_REBUILD_PARAMETER_WITH_STATE = _TorchName("torch._utils", "_rebuild_parameter_with_state")
-_REBUILD_FROM_TYPE = _TorchName("torch._tensor", "_rebuild_from_type_v2")
-_TENSOR = _TorchName("torch", "Tensor")
-_SIZE = _TorchName("torch", "Size")
-_DEVICE = _TorchName("torch", "device")
-_UNTYPED = _TorchName("torch.storage", "UntypedStorage")
-_STORAGES = {dtype: _TorchName("torch", name) for name, dtype in core.STORAGE_DTYPES.items()}
+_UNTYPED = _StorageClass("torch.storage", "UntypedStorage")
+_STORAGES = {dtype: _StorageClass("torch", name) for dtype, name in core.STORAGE_NAMES.items()}
+# The classes and functions of ours that PyTorch has under a name of its own.
+_NAMES = {allowed.value: name for name, allowed in ALLOWED.items() if name.startswith("torch.")}
 
 
 _PythonPickler: Any = pickle._Pickler  # its stub leaves out the methods that we override
@@ -73,22 +58,17 @@ class Pickler(_PythonPickler):
         super().__init__(file, protocol)
         self.storages: dict[int, tuple[str, Any]] = {}
         self.dispatch_table = copyreg.dispatch_table | {
-            torch.Tensor: _reduce_tensor,
-            torch.nn.Parameter: _reduce_parameter,
-            torch.Size: lambda size: (_SIZE, (tuple(size),)),
+            torch.Size: lambda size: (torch.Size, (tuple(size),)),
             torch.device: _reduce_device,
             torch.dtype: core.dtype_name,  # a reduction to text is a global of that name
-            _TorchName: lambda name: name.name,
+            _StorageClass: lambda kind: kind.name,
         }
 
     def persistent_id(self, obj: Any) -> tuple[object, ...] | None:
         """PyTorch's id of a storage; None for everything else."""
-        if type(obj) is _StorageOf:
-            array = obj.array
-        elif isinstance(obj, TypedStorage | UntypedStorage):
-            array = (obj if obj.device.type in ("cpu", "cuda") else obj.cpu())._array
-        else:
+        if not isinstance(obj, TypedStorage | UntypedStorage):
             return None
+        array = (obj if obj.device.type in ("cpu", "cuda") else obj.cpu())._array
         entry = (str(len(self.storages)), array)
         key, first = self.storages.setdefault(core.storage_key(array), entry)
         if array.dtype != first.dtype:
@@ -104,10 +84,12 @@ class Pickler(_PythonPickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Writes the name of a class or function."""
-        if type(obj) is _TorchName:
-            module, name = obj.module, obj.name
+        if type(obj) is _StorageClass:
+            module = obj.module
         elif isinstance(obj, torch.dtype):
             module = "torch"
+        elif obj in _NAMES:
+            module, _, name = _NAMES[obj].rpartition(".")
         else:
             super().save_global(obj, name)
             return
@@ -121,36 +103,9 @@ class Pickler(_PythonPickler):
         else:  # Python writes a call of `bytes`, which PyTorch does not allow
             self.save_reduce(codecs.encode, ("", "latin1"), obj=obj)
 
-    dispatch = _PythonPickler.dispatch | {bytes: save_bytes}
-
-
-def _reduce_tensor(tensor: torch.Tensor) -> tuple[object, ...]:
-    if tensor.is_meta:
-        shape, strides = tuple(tensor.shape), tensor.stride()
-        return _REBUILD_META, (tensor.dtype, shape, strides, tensor.requires_grad)
-    arguments, attributes = _tensor_arguments(tensor), core.user_attributes(tensor)
-    if not attributes:
-        return _REBUILD_TENSOR, arguments
-    return _REBUILD_FROM_TYPE, (_REBUILD_TENSOR, _TENSOR, arguments, attributes)
-
-
-def _reduce_parameter(parameter: torch.nn.Parameter) -> tuple[object, ...]:
-    attributes = core.user_attributes(parameter)
-    arguments: tuple[object, ...] = (parameter.data, parameter.requires_grad, OrderedDict())
-    if not attributes:
-        return _REBUILD_PARAMETER, arguments
-    return _REBUILD_PARAMETER_WITH_STATE, (*arguments, attributes)
-
-
-def _tensor_arguments(tensor: torch.Tensor) -> tuple[object, ...]:
-    if not (tensor.is_cpu or tensor.is_cuda):  # by way of a copy, as PyTorch does
-        tensor = tensor.cpu()
-    array = tensor.array
-    shape, strides = tuple(array.shape), tuple(array.strides)
-    # hooks are never saved, but PyTorch expects the argument
-    return _StorageOf(array), array.offset, shape, strides, tensor.requires_grad, OrderedDict()
+    dispatch = _PythonPickler.dispatch | {bytes: save_bytes, FunctionType: save_global}
 
 
 def _reduce_device(device: torch.device) -> tuple[object, ...]:
     index = () if device.index is None else (device.index,)
-    return _DEVICE, (device.type, *index)
+    return torch.device, (device.type, *index)

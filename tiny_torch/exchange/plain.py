@@ -1,65 +1,54 @@
 """Tensors in Python's own pickle and in `copy.copy`, which know nothing of archives.
 
+A tensor is a call of PyTorch's names on its storage, and a storage the bytes of a file of its own:
+under the runner, PyTorch reads what was pickled here, and what PyTorch pickled is read here.
+
 Like every pickle, and unlike a file of `save`, the result must come from a source that one trusts.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch import _core
 from tiny_torch.exchange import core
-from tiny_torch.tensor import wrap
+from tiny_torch.functions.storage import TypedStorage
+
+rooms: Any = torch  # those that are loaded when they are asked for
 
 
-class _Storage:
-    """The storage of an array: shared by `copy.copy`, copied byte by byte by pickle."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _storage, (bytes(core.storage_bytes(self.array)), self.array.dtype)
-
-
-def _storage(data: bytes, dtype: torch.dtype) -> _Storage:
-    return _Storage(_core.from_bytes(data, dtype))
-
-
-def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[object, ...]:
+def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[Any, ...]:
     """What `Tensor.__reduce_ex__` returns, for any protocol."""
-    device = tensor.device.type
-    array = tensor.array if device in ("cpu", "cuda") else tensor.cpu().array
-    region = tuple(array.shape), tuple(array.strides), array.offset
+    array, requires_grad = tensor.array, tensor.requires_grad
+    shape, strides = tuple(array.shape), tuple(array.strides)
+    function: Any = rooms._utils._rebuild_tensor_v2
+    # Hooks are never saved, but PyTorch expects the argument.
+    arguments: Any = TypedStorage.over(array), array.offset, shape, strides, requires_grad
+    arguments += (OrderedDict(),)
+    if tensor.is_meta:
+        function = rooms._utils._rebuild_meta_tensor_no_storage
+        arguments = array.dtype, shape, strides, requires_grad
     attributes = core.user_attributes(tensor)
-    parts = (_Storage(array), region, device, tensor.requires_grad, attributes)
-    cls = type(tensor)
-    return (_rebuild, parts) if cls is torch.Tensor else (_rebuild_of_class, (cls, *parts))
+    if not attributes and type(tensor) is torch.Tensor:
+        return function, arguments
+    return rooms._tensor._rebuild_from_type_v2, (function, type(tensor), arguments, attributes)
 
 
-def _rebuild(
-    storage: _Storage,
-    region: tuple[Any, ...],
-    device: str,
-    requires_grad: bool,
-    attributes: dict[str, Any],
-) -> torch.Tensor:
-    tensor = wrap(storage.array.as_strided(*region))
-    if device != "cpu":
-        tensor = tensor.to(device)
-    tensor.__dict__.update(attributes)
-    return tensor.requires_grad_() if requires_grad else tensor
+def reduce_parameter(parameter: torch.nn.Parameter, protocol: Any = None) -> tuple[Any, ...]:
+    """What `Parameter.__reduce_ex__` returns, for any protocol."""
+    attributes = core.user_attributes(parameter)
+    arguments: Any = parameter.data, parameter.requires_grad, OrderedDict()
+    if not attributes:
+        return rooms._utils._rebuild_parameter, arguments
+    return rooms._utils._rebuild_parameter_with_state, (*arguments, attributes)
 
 
-def _rebuild_of_class(cls: type, *parts: Any) -> torch.Tensor:
-    """The same of a tensor of a user's class."""
-    tensor = _rebuild(*parts)
-    made: Any = torch.Tensor._make_subclass(cls, tensor, tensor.requires_grad)  # type: ignore[attr-defined]
-    made.__dict__.update(tensor.__dict__)
-    return made
+def reduce_storage(storage: TypedStorage) -> tuple[Any, ...]:
+    """What pickle is told of a TypedStorage."""
+    return rooms.serialization.reduce_storage(storage)
 
 
 METHODS = {"__reduce_ex__": reduce_tensor}
+torch.nn.Parameter.__reduce_ex__ = reduce_parameter  # type: ignore[assignment, method-assign]
+TypedStorage.__reduce__ = reduce_storage  # type: ignore[assignment, method-assign]

@@ -242,9 +242,12 @@ def _rebuild_parameter_with_state(
 
 
 def _rebuild_from_type_v2(function: Any, cls: Any, arguments: Any, state: Any) -> torch.Tensor:
-    if function is not _rebuild_tensor_v2 or cls is not torch.Tensor:
-        raise NotImplementedError("[load] tiny_torch has no subclasses of Tensor")
-    tensor = _rebuild_tensor_v2(*arguments)
+    known = function in (_rebuild_tensor_v2, _rebuild_meta_tensor_no_storage)
+    if not known or not isinstance(cls, type) or not issubclass(cls, torch.Tensor):
+        raise UnpicklingError("a tensor of a class needs the tensor's function and the class")
+    tensor = function(*arguments)
+    if cls is not torch.Tensor:
+        tensor = tensor.as_subclass(cls)
     set_attributes(tensor, state)
     return tensor
 
@@ -349,3 +352,7 @@ ALLOWED: dict[str, Allowed] = {
     "collections.OrderedDict": Allowed(OrderedDict, _ordered_dict),
     "collections.Counter": Allowed(Counter, _counter),
 }
+# The functions of tensors, which a pickle names where PyTorch has them.
+FUNCTIONS: list[Any] = [allowed.value for name, allowed in ALLOWED.items() if "._rebuild_" in name]
+for _found in FUNCTIONS:
+    _found.__module__ = "tiny_torch._tensor" if "type" in _found.__name__ else "tiny_torch._utils"

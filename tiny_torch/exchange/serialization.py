@@ -27,9 +27,9 @@ from typing import IO, Any
 from tiny_torch.base.modes import Scope
 from tiny_torch.exchange import core
 from tiny_torch.exchange.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
-from tiny_torch.exchange.legacy import is_legacy, load_legacy
+from tiny_torch.exchange.legacy import bytes_of, is_legacy, load_legacy
 from tiny_torch.exchange.pickler import pickler_of
-from tiny_torch.exchange.rebuild import Rebuilder, StoragesOfArchive
+from tiny_torch.exchange.rebuild import FUNCTIONS, Rebuilder, StoragesOfArchive
 from tiny_torch.exchange.trusting import load_pickle
 from tiny_torch.exchange.unpickler import Unpickler
 
@@ -260,8 +260,17 @@ def _load(file: IO[bytes], map_location: Any, pickle_module: Any, arguments: dic
 
 
 def _load_from_bytes(data: bytes) -> Any:
-    """A storage in Python's own pickle of one of PyTorch's tensors; only data is read of it."""
+    """The storage of a tensor in Python's own pickle; only data is read of it."""
     return load(io.BytesIO(data), weights_only=True)
+
+
+def reduce_storage(storage: Any) -> tuple[Any, ...]:
+    """A storage in Python's own pickle: what makes it, and the bytes of its file."""
+    return _load_from_bytes, (bytes_of(storage),)
+
+
+NAMED_IN_PICKLES = [_load_from_bytes, *FUNCTIONS]
+_load_from_bytes.__module__ = "tiny_torch.storage"  # where PyTorch has it
 
 
 def _check_seekable(file: IO[bytes]) -> None:

@@ -145,13 +145,6 @@ class _Storage:
         """A copy, which copies of tensors on this memory share."""
         return self.over(copy_with_storage(self._array, memo))
 
-    def __reduce__(self) -> tuple:
-        return from_bytes, (
-            type(self),
-            bytes(_core.storage_bytes(self.cpu()._any)),
-            self._any.dtype,
-        )
-
     def cpu(self) -> Any:
         """A copy in main memory; itself if it is there."""
         return self.to(device="cpu")
@@ -193,11 +186,6 @@ class _Storage:
 
     def _text(self) -> str:
         return f"UntypedStorage(device={self.device})"
-
-
-def from_bytes(kind: type[_Storage], data: bytes, dtype: Any) -> Any:
-    """A storage of these bytes, as pickle makes it."""
-    return kind.over(_core.from_bytes(data, dtype))
 
 
 def as_type(dtype: Any) -> Any:
@@ -256,6 +244,13 @@ class UntypedStorage(_Storage):
                 )
         data = _core.from_bytes(bytes(item & 255 for item in first), _core.uint8)
         self._any = data if device is None else to_device(data, devices.device(device).type)
+
+    def __reduce__(self) -> tuple:
+        return UntypedStorage._from_bytes, (bytes(_core.storage_bytes(self.cpu()._any)),)
+
+    @classmethod
+    def _from_bytes(cls, data: bytes) -> UntypedStorage:
+        return cls.over(_core.from_bytes(data, _core.uint8))
 
     @classmethod
     def over(cls, array: Any, dtype: Any = None) -> Any:

@@ -5,7 +5,6 @@ Of both there is a kind whose shape is not known yet, which `modules/lazy.py` at
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tiny_torch as torch
@@ -99,27 +98,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __repr__(self, **contents: Any) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__(**contents)
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        # Hooks are not saved; the empty OrderedDict stands for them in PyTorch's file format.
-        arguments: tuple[Any, ...] = (self.data, self.requires_grad, OrderedDict())
-        if not self.__dict__:
-            return _rebuild_parameter, arguments
-        return _rebuild_parameter_with_state, (*arguments, self.__dict__)
-
-
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    """What unpickling a Parameter calls, with the arguments of PyTorch's function of this name."""
-    return Parameter(data, requires_grad)
-
-
-def _rebuild_parameter_with_state(
-    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
-) -> Parameter:
-    """The same for a Parameter that carries attributes of its own."""
-    made = Parameter(data, requires_grad)
-    made.__dict__.update(state)
-    return made
 
 
 _core.register_parameter(Parameter)
