@@ -217,8 +217,8 @@ ABSENT = {
         "torch.nn.functional.reluu is not in tiny_torch (SCRIPT:2), nor in PyTorch; "
         "did you mean torch.nn.functional.relu?",
     ),
-    "from torch import stft": (
-        "ImportError: torch.stft is not in tiny_torch (SCRIPT:1)",
+    "from torch import package": (
+        "ImportError: torch.package is not in tiny_torch (SCRIPT:1)",
         "outside",
     ),
     "from torch.nn.functional import relus": ("ImportError: torch.nn.functional.relus", "relu?"),

@@ -353,3 +353,17 @@ def test_the_version_is_that_of_the_api(oracle):
     theirs = oracle.__version__.split("+")[0]
     assert tiny_torch.__version__ == f"{theirs}+tiny.{tiny_torch.version.OWN}"
     assert tiny_torch.__version__ > theirs and isinstance(tiny_torch.__version__, str)
+
+
+@pytest.mark.parametrize(
+    "name", ["complex", "polar", "stft", "istft", "view_as_complex", "view_as_real"]
+)
+def test_what_makes_complex_tensors_refuses_when_it_is_called(name):
+    with pytest.raises(NotImplementedError, match=f"torch.{name} is not .*: it has no complex"):
+        getattr(tiny_torch, name)(tiny_torch.ones(2), 2)
+
+
+def test_an_operator_that_nothing_here_does_may_be_named():
+    operator = tiny_torch.ops.aten.no_such_operator
+    with pytest.raises(NotImplementedError, match=r"torch\.ops\.aten\.no_such_operator is"):
+        operator.default(1)

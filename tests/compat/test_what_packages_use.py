@@ -277,3 +277,33 @@ def test_a_storage_counts_its_bytes(torch):
 
 def test_an_uninitialized_parameter_says_where_it_is(torch):
     assert torch.nn.UninitializedParameter().is_cuda is False
+
+
+# ------------------------------------------------- what ptflops, torch_geometric and others name
+def test_operators_by_name(torch):
+    aten = torch.ops.aten
+    x = torch.tensor([[-1.0, 2.0]])
+    assert {aten.mm: 1, aten.relu: 2}[aten.mm] == 1
+    assert aten.relu.default(x).tolist() == [[0, 2]]
+    assert aten.mm(x, x.t()).tolist() == aten.mm.default(x, x.t()).tolist() == [[5]]
+    assert aten.add.Tensor(x, x).tolist() == aten.mul.Scalar(x, 2).tolist() == [[-2, 4]]
+    assert repr(aten.mm) == "<OpOverloadPacket(op='aten.mm')>"
+
+
+def test_the_build_in_words(torch):
+    assert "USE_MKL=" in torch.__config__.show()
+    assert "get_num_threads" in torch.__config__.parallel_info()
+
+
+def test_reductions_by_number(torch):
+    reduction = import_module(f"{torch.__name__}.nn._reduction")
+    assert [reduction.get_enum(word) for word in ("none", "mean", "sum")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="most is not a valid value for reduction"):
+        reduction.get_enum("most")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reduction.legacy_get_string(False, None, emit_warning=False) == "sum"
+    with pytest.warns(UserWarning, match="please use reduction='none'"):
+        assert reduction.legacy_get_enum(None, False) == 0
+    indent = import_module(f"{torch.__name__}.nn.modules.module")._addindent
+    assert indent("a\nb", 2) == "a\n  b"

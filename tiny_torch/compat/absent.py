@@ -32,10 +32,7 @@ IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
 LATER = {"torch.distributed": ("*",)}
 OUTSIDE = {
-    "torch": (
-        "complex", "view_as_complex", "view_as_real", "polar", "sparse*",
-        "quantize*", "quantization", "ao", "fft", "stft", "istft", "package",
-    ),
+    "torch": ("sparse*", "quantize*", "package"),
     "torch.export": ("*",),
     "torch.onnx": ("*",),
     "torch.nn": ("quantized", "quantizable", "qat"),

@@ -24,7 +24,11 @@ from tiny_torch.tensor import Tensor
 CONSTANTS = (str, bytes, bool, complex, type(None), _core.dtype)
 
 
-class BackendCompilerFailed(RuntimeError):
+class TorchDynamoException(RuntimeError):
+    """What goes wrong in `compile` itself."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
     """A backend of `torch.compile` has raised an error, which is its `__cause__`."""
 
 

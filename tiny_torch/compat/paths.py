@@ -104,7 +104,10 @@ PATHS = [(*places.split(), names) for places, names in rows("""
     _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_ _foreach_zero_
 . compat.private: PyTorchFileReader PyTorchFileWriter SymBool SymFloat SymInt _assert
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
-    _check_value _shape_as_tensor
+    _check_value _shape_as_tensor complex istft polar stft view_as_complex view_as_real
+nn.modules.module compat.private: _addindent
+nn._reduction compat.private: get_enum legacy_get_enum legacy_get_string
+ops compat.aten: aten
 . compiler: compile
 . amp.grad_scaler: GradScaler
 . autograd.anomaly_mode: is_anomaly_check_nan_enabled is_anomaly_enabled
@@ -120,7 +123,7 @@ autograd.forward_ad compat.private: UnpackedDualTensor unpack_dual
 autograd.graph autograd.multi_grad: register_multi_grad_hook
 autograd.variable autograd.function: Variable VariableMeta
 autograd.profiler compat.private: emit_itt emit_nvtx
-_dynamo.exc compat.delegate: BackendCompilerFailed
+_dynamo.exc compat.delegate: BackendCompilerFailed TorchDynamoException
 _dynamo.exc compiler: InvalidBackend
 _dynamo.testing compat.delegate: CompileCounter
 _C._functorch compat.private: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
@@ -270,7 +273,7 @@ class Finder(MetaPathFinder):
             loader = refused.Refused(public_name(fullname), find)
             return ModuleSpec(fullname, loader, is_package=True)
         if fullname in NAMES:
-            return ModuleSpec(fullname, Names())
+            return ModuleSpec(fullname, Names(), is_package=True)  # others may be below it
         home = replace_start(fullname, HOME)
         if home == fullname or importlib.util.find_spec(home) is None:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from tiny_torch.base.devices import cuda_count
 from tiny_torch.compat.refused import refusing, refusing_class
 from tiny_torch.functions.creation.from_data import tensor
+from tiny_torch.functions.nn.losses import check_reduction, legacy_reduction
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
@@ -21,6 +23,14 @@ NO_SYMBOLS = "its sizes are numbers; nothing is traced"
 SymBool = refusing_class("torch.SymBool", NO_SYMBOLS)
 SymFloat = refusing_class("torch.SymFloat", NO_SYMBOLS)
 SymInt = refusing_class("torch.SymInt", NO_SYMBOLS)
+
+NO_COMPLEX = "it has no complex tensors"
+complex = refusing("torch.complex", NO_COMPLEX)
+istft = refusing("torch.istft", NO_COMPLEX)
+polar = refusing("torch.polar", NO_COMPLEX)
+stft = refusing("torch.stft", NO_COMPLEX)
+view_as_complex = refusing("torch.view_as_complex", NO_COMPLEX)
+view_as_real = refusing("torch.view_as_real", NO_COMPLEX)
 
 NO_LEVELS = "its vmap has no tensors of a batch's level"
 _add_batch_dim = refusing("torch._C._functorch._add_batch_dim", NO_LEVELS)
@@ -38,6 +48,34 @@ return_and_correct_aliasing = refusing(
 NO_MARKS = "it marks no ranges for other tools' timelines"
 emit_itt = refusing_class("torch.autograd.profiler.emit_itt", NO_MARKS)
 emit_nvtx = refusing_class("torch.autograd.profiler.emit_nvtx", NO_MARKS)
+
+
+def _addindent(text: str, spaces: int) -> str:
+    """The text with its lines after the first moved to the right."""
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+def get_enum(reduction: str) -> int:
+    """The number that PyTorch's operators take for a reduction; ValueError for another word."""
+    check_reduction(reduction)
+    return ("none", "mean", "sum").index(reduction)
+
+
+def legacy_get_string(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> str:
+    """The reduction that two deprecated arguments mean."""
+    with warnings.catch_warnings():
+        if not emit_warning:
+            warnings.simplefilter("ignore")
+        return legacy_reduction(size_average, reduce)
+
+
+def legacy_get_enum(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> int:
+    """Its number."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))
 
 
 def is_batchedtensor(x: Tensor) -> bool:

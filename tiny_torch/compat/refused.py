@@ -77,7 +77,7 @@ REASONS = {
     "distributed.elastic distributed.elastic.multiprocessing "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
     "distributed.checkpoint.hf_storage distributed.fsdp.wrap distributed.rpc "
-    "distributed.tensor._utils "
+    "distributed.tensor._utils distributed._tensor.experimental "
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.compat.delegate import Delegate
+from tiny_torch.compat.delegate import Delegate, TorchDynamoException
 from tiny_torch.compat.refused import refusing
 from tiny_torch.nn import Module
 from tiny_torch.program import Compiled, compiled
@@ -25,7 +25,7 @@ STANCES = (
 )  # fmt: skip
 
 
-class InvalidBackend(RuntimeError):
+class InvalidBackend(TorchDynamoException):
     """`compile` was asked for a backend that PyTorch has not either."""
 
 
