@@ -46,7 +46,7 @@ Dims broadcast(const Dims& a, const Dims& b) {
   const Dims& shorter = a.size() >= b.size() ? b : a;
   Dims shape = longer;
   const int lead = longer.size() - shorter.size();
-  for (int i = shorter.size() - 1; i >= 0; --i) {  // of several that differ, the last is told of
+  for (int i = shorter.size() - 1; i >= 0; --i) {  // the last that differs is named
     const int64_t mine = longer[lead + i], other = shorter[i];
     if (mine != other && mine != 1 && other != 1)
       throw RuntimeError("The size of tensor a (", &longer == &a ? mine : other,

@@ -184,7 +184,7 @@ def saved_what_it_wrote(op, arrays, result) -> bool:
 
 
 def check_inplace(x, used="is being") -> None:
-    """Refuses, as PyTorch does, writes whose gradient could not be told."""
+    """Refuses, as PyTorch does, writes whose gradient could not be found."""
     view = x._view
     if view is not None:
         if view.kind != PLAIN:

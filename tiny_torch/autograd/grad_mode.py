@@ -1,6 +1,6 @@
 """Whether ops are recorded: context managers that are decorators, too.
 
-Classes rather than generators: entering one costs a quarter.
+Entering a class costs a quarter of a generator. `may_record` (autograd/tensor.cpp) reads the bit.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what autograd/nodes.py attaches here and to Node
 TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
 check_saved = _core.check_saved
-EMPTY, STALE, FRESH, SOLE = range(4)  # what check_saved answers
+EMPTY, STALE, FRESH, SOLE = range(4)  # what check_saved answers; SOLE: fresh, with one holder
 FREED: Any = ("freed",)
 
 
@@ -61,13 +61,13 @@ class Op:
     # Whether a second backward is refused although no array was saved, because PyTorch's node has
     # saved one: a number as a tensor, or the input for its shape.
     once = False
-    # Whether its gradient is a step function of the first input, as that of relu: differentiated
-    # again, it gives zeros for the input, as in PyTorch, and not None.
+    # Whether its gradient is piecewise constant in the first input, as that of relu: differentiated
+    # again, it gives zeros for the input, as in PyTorch, and not None (`Anchor`).
     piecewise = False
     transposes = False  # its gradient is a transposed view: a product may as well be its transpose
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
-    # ---- the sheet: what others ask of an op ---------------------------------------------------
+    # ---- what others ask of an op --------------------------------------------------------------
     # PyTorch's name of its node: text, or a function of what is saved and of the node, where one op
     # here is several there. None: the class's name and "Backward0".
     node_name: Any = None
@@ -262,7 +262,7 @@ class Identity(Op):
 
 
 class Anchor(Op):
-    """The first input; of the second, on which it depends in steps, the gradient is 0."""
+    """Its first input. That is piecewise constant in the second, whose gradient is zeros."""
 
     @staticmethod
     def backward(saved, grad, needs):

@@ -25,7 +25,7 @@ View: Any = _core.View
 
 
 def refusal(tensor, modified: str) -> RuntimeError:
-    """PyTorch's error for a write that would leave a view without a gradient that can be told."""
+    """PyTorch's error for a write that would leave a view without a gradient that can be found."""
     kind, edge = tensor._view.kind, tensor.edge
     mode, now, block = "no_grad", "with grad mode enabled", "no_grad"
     if kind == MADE_IN_INFERENCE:

@@ -1,6 +1,6 @@
 """The operators of Tensor, which answer NotImplemented to what only the other side may know.
 
-Here are those of arithmetic; comparisons.py has the others.
+Here are those of arithmetic but for `@` (linalg/matmul.py); comparisons.py has the others.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class ForeachOptimizer(Optimizer):
                 except TypeError as error:
                     if not NOT_TAKEN.search(str(error)):
                         raise
-                    # An option is no number, a gradient sparse: the loop takes it, or tells which.
+                    # An option is no number, a gradient sparse: the loop takes it, or raises.
             for i in left:
                 self._update(params[i], grads[i], group)
 

@@ -10,8 +10,8 @@
 
 namespace tt {
 
-// X(name, C++ type, text, category). The order is that of the tables. Kernels that compute never
-// see the half types: blocks of them are converted to float and back (cpu/infra/run.cpp).
+// X(name, C++ type, text, category). The order is that of the tables. A kernel without half types
+// of its own gets blocks of floats, converted and converted back (cpu/infra/run.cpp).
 #define TT_FOR_EACH_DTYPE(X)               \
   X(Bool, bool, "bool", Bool)              \
   X(UInt8, uint8_t, "uint8", Int)          \

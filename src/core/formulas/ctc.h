@@ -50,7 +50,7 @@ struct Sequence {
         blank(a.blank),
         classes(a.classes) {}
 
-  // One outside, of which a GPU tells only later, is the blank.
+  // One outside, for which a GPU throws only later, is the blank.
   TT_HOST_DEVICE int64_t label(int64_t place) const {
     const int64_t own = place % 2 ? labels[place / 2] : blank;
     return own >= 0 && own < classes ? own : blank;

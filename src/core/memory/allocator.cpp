@@ -208,8 +208,8 @@ void Allocator::set_busy(Chunks::iterator chunk) {
   idle_chunks_.erase({chunk->second.bytes, chunk->first});
 }
 
-// Idle memory over max(64 MiB, a quarter of what is in use) and what was regretted goes back, that
-// of the largest chunks first.
+// Idle memory over max(64 MiB, a quarter of what is in use) + `regretted_` goes back, that of the
+// largest chunks first.
 void Allocator::trim() {
   const int64_t limit =
       std::max<int64_t>(kMinimumIdle, statistics_.allocated / 4) + static_cast<int64_t>(regretted_);

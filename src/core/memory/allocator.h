@@ -7,6 +7,7 @@
 // arrays take at the same time. The kernel supplies a segment's pages when they are first touched.
 // Idle memory over 64 MiB, or over a quarter of what is in use if that is more, goes back to the
 // system, largest chunks first (trim). A request that fails empties the cache and tries again.
+// Python asks it by `torch.cpu.memory_allocated` and its like (tiny_torch/compat/cpu/memory.py).
 // Not here: streams, devices other than CPU.
 #pragma once
 #include <atomic>
@@ -112,8 +113,8 @@ class Allocator {
   Segments segments_;
   Chunks chunks_;
   std::set<std::pair<size_t, char*>> idle_chunks_;  // by size, then address
-  // Bytes that trim gave back lately, at request `returned_at_`; of such bytes, those that had to
-  // be asked for again, which raise trim's limit.
+  // Bytes that trim gave back lately, at request `returned_at_`; of such bytes, those that it
+  // should have kept, as they had to be asked for again: they raise its limit.
   size_t returned_ = 0, regretted_ = 0;
   int64_t returned_at_ = 0;
   int64_t most_ = 0;   // bytes in use at once since the cache was emptied

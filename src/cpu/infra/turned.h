@@ -1,6 +1,6 @@
-// Lines that stand side by side, taken as rows in scratch memory. A line's elements lie far apart,
-// and each is in a cache line with those of its neighbours: so many lines at a time go there and
-// back in tiles, as when a matrix is transposed.
+// Lines that stand side by side, transposed into rows of scratch memory. A line's elements lie far
+// apart, and each is in a cache line with those of its neighbours: so many lines at a time go there
+// and back in tiles.
 #pragma once
 #include <algorithm>
 #include <cstring>

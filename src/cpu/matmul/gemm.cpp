@@ -1,9 +1,9 @@
 // float32 and float64 matrix products, compiled per instruction set with contraction to FMA.
 //
-// Reading order: `naive`, the definition; `block_product`, the fast form of it; `vector_product`
-// for a C of a single row or column; then how the work is cut into tasks. The blocks are told
-// from the start in docs/kernels.md. Not here: panels (gemm_block.h), the register tile
-// (gemm_tile.h), the sums of vector products (gemm_vector.h), integers (gemm_int.cpp).
+// Reading order: `naive`, the definition; `vector_product` for a C of a single row or column; then
+// how the work is cut into tasks. docs/kernels.md explains the blocks. Not here: `block_product`,
+// the fast form of `naive`, and panels (gemm_block.h), the register tile (gemm_tile.h), the sums of
+// vector products (gemm_vector.h), integers (gemm_int.cpp).
 #include "core/tables/matmul.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/infra/tasks.h"
@@ -20,7 +20,7 @@ namespace {
 // what it has in hand at a time.
 template <class T>
 void naive(const MatmulArgs& gemm) {
-  const int ways = gemm.m == 1 || gemm.n == 1 ? lanes<T> : 1;
+  const int partials = gemm.m == 1 || gemm.n == 1 ? lanes<T> : 1;
   const int64_t batch = batch_size(gemm), depth = block_depth<T>(gemm.k);
   for (int64_t index = 0; index < batch; ++index) {
     const Product<T> g = product_at<T>(gemm, depth, index);
@@ -30,10 +30,10 @@ void naive(const MatmulArgs& gemm) {
         for (int64_t begin = 0; begin == 0 || begin < g.k; begin += depth) {
           T sums[lanes<T>] = {};
           for (int64_t p = begin; p < smaller(begin + depth, g.k); ++p) {
-            sums[p % ways] +=
+            sums[p % partials] +=
                 element(g.a + i * g.a_row + p * g.a_col) * element(g.b + p * g.b_row + j * g.b_col);
           }
-          for (int step = ways / 2; step > 0; step /= 2) {
+          for (int step = partials / 2; step > 0; step /= 2) {
             for (int s = 0; s < step; ++s) sums[s] += sums[s + step];
           }
           c = begin == 0 && !g.accumulate ? sums[0] : c + sums[0];

@@ -1,4 +1,5 @@
-// What is done to whole lists of arrays besides optimiser steps, built once per instruction set.
+// What is done to whole lists of arrays besides optimiser steps (optim.cpp): ForeachTable. Built
+// once per instruction set.
 #include <cmath>
 
 #include "cpu/infra/scratch.h"

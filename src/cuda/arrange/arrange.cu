@@ -58,7 +58,7 @@ __device__ int64_t sum_of_counts(int64_t a, int64_t b) {
   return a + b;
 }
 
-// By one block. What comes first, a negative count or an overflow, is told; so only the counts up
+// By one block. What comes first, a negative count or an overflow, is thrown; so only the counts up
 // to the first negative one are summed.
 __global__ void sum_counts(const int64_t* counts, const int64_t step, const int64_t size,
                            int64_t* total) {

@@ -75,7 +75,7 @@ void check_process() {
 }
 
 void fail(cudaError_t error, const char* launch) {
-  cudaGetLastError();  // it is told here, and not by the next launch
+  cudaGetLastError();  // it is thrown here, and not by the next launch
   if (is_forked())
     throw RuntimeError(
         "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you "

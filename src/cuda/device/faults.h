@@ -1,10 +1,10 @@
-// Faults that kernels have found (infra/faults.h), told by whoever waits for the device.
+// Faults that kernels have found (infra/faults.h), thrown where the host waits for the device.
 #pragma once
 #include "cuda/infra/faults.h"
 
 namespace tt::cuda {
 
-// After a wait: throws RuntimeError if a kernel has found a fault that nobody was told of.
+// After a wait: throws RuntimeError if a kernel has found a fault that was not thrown yet.
 void tell_faults();
 
 }  // namespace tt::cuda

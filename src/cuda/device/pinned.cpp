@@ -79,7 +79,7 @@ void PinnedMemory::release(void* data) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     give_back_idle(most_idle());
-  } catch (const Error&) {  // the context is lost, and whoever waits next is told
+  } catch (const Error&) {  // the context is lost: the next wait throws
   }
 }
 

@@ -190,7 +190,7 @@ void bag_backward(const BagArgs& a) {
 
 // ---- bags ---------------------------------------------------------------------------------------
 
-// Copies the offsets, none of them outside, and tells what is wrong with them or with an index.
+// Copies the offsets, none of them outside, and notes what is wrong with them or with an index.
 __global__ void find_starts(const BagStartArgs a, Fault* const wrong) {
   const int64_t i = thread_index();
   const auto offset = [&](int64_t bag) { return bag < a.bags ? a.offsets[bag] : a.entries; };

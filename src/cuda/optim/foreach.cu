@@ -1,4 +1,4 @@
-// What is done to whole lists of arrays besides optimiser steps.
+// What is done to whole lists of arrays besides optimiser steps (optim.cu): ForeachTable.
 #include "cuda/infra/tables.h"
 #include "cuda/optim/lists.h"
 

@@ -1,5 +1,5 @@
-// The steps of the optimisers (core/formulas/optim_steps.h): an element per thread, and a launch
-// for all parameters of a dtype.
+// The steps of the optimisers (core/formulas/optim_steps.h): a launch of `update` (lists.h) for all
+// parameters of a dtype.
 #include "cuda/infra/tables.h"
 #include "cuda/optim/lists.h"
 

@@ -79,7 +79,7 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     lead = len(longer) - len(shorter)
     shape = list(longer)
-    for d in range(len(longer) - 1, lead - 1, -1):  # of several that differ, the last is told of
+    for d in range(len(longer) - 1, lead - 1, -1):  # the last that differs is named
         m, n = longer[d], shorter[d - lead]
         if m != n and m != 1 and n != 1:
             of_a, of_b = (m, n) if longer is a else (n, m)

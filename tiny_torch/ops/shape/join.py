@@ -73,7 +73,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     for shape in shapes:
         if min(shape, default=0) < 0:
             raise ValueError(f"Attempting to broadcast a dimension of size {min(shape)}")
-        for i, size in reversed(list(enumerate(shape, ndim - len(shape)))):  # the last is told of
+        for i, size in reversed(list(enumerate(shape, ndim - len(shape)))):  # the last is named
             if size != 1 and result[i] not in (1, size):
                 raise RuntimeError(
                     f"The size of tensor a ({result[i]}) must match the size of tensor b ({size}) "
