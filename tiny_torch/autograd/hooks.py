@@ -221,11 +221,11 @@ def see_of_view(hooks: list, grads: tuple) -> tuple:
 def see_of_parts(hooks: list, parts: tuple, results: tuple, grads: tuple) -> tuple:
     """The gradients of inputs after hooks, which see one per part; of (name, (i,)) a transpose."""
 
-    def transposed(gradient: Any) -> Any:
+    def transpose(gradient: Any) -> Any:
         return None if gradient is None else gradient.t()
 
     seen = tuple(
-        [results[part] if type(part) is int else transposed(results[part[1][0]]) for part in parts]
+        [results[part] if type(part) is int else transpose(results[part[1][0]]) for part in parts]
     )
     for hook in hooks:
         seen = replace_gradients(hook, seen, grads)
@@ -234,7 +234,7 @@ def see_of_parts(hooks: list, parts: tuple, results: tuple, grads: tuple) -> tup
         if type(part) is int:
             found[part] = gradient
         else:
-            found[part[1][0]] = transposed(gradient)
+            found[part[1][0]] = transpose(gradient)
     return tuple(found)
 
 

@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def checked(
+def window_options(
     name: str, length: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool
 ) -> tuple[int, dict[str, Any]]:
     """The number of samples, and how they are stored.
@@ -74,7 +74,7 @@ def of_cosines(name: str, coefficients: tuple[float, ...], doc: str, in_errors: 
         requires_grad: bool = False,
     ) -> Tensor:
         speaker = in_errors or "general_cosine"
-        count, options = checked(speaker, M, dtype, layout, device, requires_grad)
+        count, options = window_options(speaker, M, dtype, layout, device, requires_grad)
         return sum_of_cosines(coefficients, count, sym, options)
 
     return make
@@ -154,7 +154,7 @@ def general_cosine(
     >>> torch.signal.windows.general_cosine(5, a=[0.4, 0.6])
     tensor([-0.2000,  0.4000,  1.0000,  0.4000, -0.2000])
     """
-    count, options = checked("general_cosine", M, dtype, layout, device, requires_grad)
+    count, options = window_options("general_cosine", M, dtype, layout, device, requires_grad)
     if not isinstance(a, (list, tuple)):
         raise TypeError("Coefficients must be a list/tuple")
     if not a:
@@ -181,7 +181,7 @@ def general_hamming(
     >>> torch.signal.windows.general_hamming(5, alpha=0.7)
     tensor([0.4000, 0.7000, 1.0000, 0.7000, 0.4000])
     """
-    count, options = checked("general_cosine", M, dtype, layout, device, requires_grad)
+    count, options = window_options("general_cosine", M, dtype, layout, device, requires_grad)
     return sum_of_cosines((alpha, 1.0 - alpha), count, sym, options)
 
 
@@ -203,7 +203,7 @@ def bartlett(
     >>> torch.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    count, options = checked("bartlett", M, dtype, layout, device, requires_grad)
+    count, options = window_options("bartlett", M, dtype, layout, device, requires_grad)
     if count < 2:
         return ones(count, **options)
     last = 1 if sym else -1 + 2 * (count - 1) / count
@@ -228,7 +228,7 @@ def cosine(
     >>> torch.signal.windows.cosine(5)
     tensor([0.3090, 0.8090, 1.0000, 0.8090, 0.3090])
     """
-    count, options = checked("cosine", M, dtype, layout, device, requires_grad)
+    count, options = window_options("cosine", M, dtype, layout, device, requires_grad)
     if count == 0:
         return ones(0, **options)
     step = math.pi / (count if sym or count == 1 else count + 1)
@@ -255,7 +255,7 @@ def exponential(
     >>> torch.signal.windows.exponential(5)
     tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
     """
-    count, options = checked("exponential", M, dtype, layout, device, requires_grad)
+    count, options = window_options("exponential", M, dtype, layout, device, requires_grad)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -285,7 +285,7 @@ def gaussian(
     >>> torch.signal.windows.gaussian(5, std=1.5)
     tensor([0.4111, 0.8007, 1.0000, 0.8007, 0.4111])
     """
-    count, options = checked("gaussian", M, dtype, layout, device, requires_grad)
+    count, options = window_options("gaussian", M, dtype, layout, device, requires_grad)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     if count == 0:
@@ -314,7 +314,7 @@ def kaiser(
     >>> torch.signal.windows.kaiser(5, beta=8.0)
     tensor([0.0023, 0.3690, 1.0000, 0.3690, 0.0023])
     """
-    count, options = checked("kaiser", M, dtype, layout, device, requires_grad)
+    count, options = window_options("kaiser", M, dtype, layout, device, requires_grad)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if count < 2:
