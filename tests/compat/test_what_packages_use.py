@@ -288,6 +288,8 @@ def test_operators_by_name(torch):
     assert aten.mm(x, x.t()).tolist() == aten.mm.default(x, x.t()).tolist() == [[5]]
     assert aten.add.Tensor(x, x).tolist() == aten.mul.Scalar(x, 2).tolist() == [[-2, 4]]
     assert repr(aten.mm) == "<OpOverloadPacket(op='aten.mm')>"
+    with pytest.raises(OSError, match="nosuch"):
+        torch.ops.load_library("nosuch.so")
 
 
 def test_the_build_in_words(torch):

@@ -1,4 +1,4 @@
-"""`torch.ops.aten`: PyTorch's operators by name, which packages list or call.
+"""`torch.ops`: PyTorch's operators by name, which packages list or call.
 
 https://pytorch.org/docs/stable/torch.compiler_ir.html
 """
@@ -50,3 +50,8 @@ class _Operators:
 
 
 aten = _Operators()
+
+
+def load_library(path: str) -> None:
+    """Raises OSError, as PyTorch does where there is no such library: all are PyTorch's own."""
+    raise OSError(f"{path}: tiny_torch loads no libraries of operators")

@@ -107,7 +107,7 @@ PATHS = [(*places.split(), names) for places, names in rows("""
     _check_value _shape_as_tensor complex istft polar stft view_as_complex view_as_real
 nn.modules.module compat.private: _addindent
 nn._reduction compat.private: get_enum legacy_get_enum legacy_get_string
-ops compat.aten: aten
+ops compat.aten: aten load_library
 . compiler: compile
 . amp.grad_scaler: GradScaler
 . autograd.anomaly_mode: is_anomaly_check_nan_enabled is_anomaly_enabled
