@@ -9,36 +9,35 @@ import argparse
 import importlib
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 from benchmarks import report
 from benchmarks.line import Line
-from benchmarks.steps import STEPS, classifier_step
+from benchmarks.steps import PLAIN, STEPS, Mode, Step, classifier_step
 from benchmarks.turns import OURS
 
 
-def mlp(torch: Any, width: int = 1024, batch: int = 256) -> Callable[[], None]:
+def mlp(torch: Any, width: int = 1024, batch: int = 256, mode: Mode = PLAIN) -> Step:
     """Three hidden layers of this width, SGD."""
     nn: Any = torch.nn
     hidden = [layer for _ in range(3) for layer in (nn.Linear(width, width), nn.ReLU())]
     model = nn.Sequential(*hidden, nn.Linear(width, 10))
     x, y = torch.randn(batch, width), torch.randint(0, 10, (batch,))
-    return classifier_step(torch, model, x, y, torch.optim.SGD, lr=0.01)
+    return classifier_step(torch, model, x, y, torch.optim.SGD, mode, lr=0.01)
 
 
-def encoder(torch: Any, tokens: int = 128, batch: int = 8) -> Callable[[], None]:
+def encoder(torch: Any, tokens: int = 128, batch: int = 8, mode: Mode = PLAIN) -> Step:
     """Four encoder layers of width 256, a class per sequence, SGD."""
     nn: Any = torch.nn
     layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, batch_first=True)
     flatten, head = nn.Flatten(1), nn.Linear(tokens * 256, 10)
     model = nn.Sequential(nn.TransformerEncoder(layer, 4), flatten, head)
     x, y = torch.randn(batch, tokens, 256), torch.randint(0, 10, (batch,))
-    return classifier_step(torch, model, x, y, torch.optim.SGD, lr=0.01)
+    return classifier_step(torch, model, x, y, torch.optim.SGD, mode, lr=0.01)
 
 
 # The maker of a step, and 10^9 multiplications and additions of its products.
-MODELS: dict[str, tuple[Callable[..., Callable[[], None]], float]] = {
+MODELS: dict[str, tuple[Callable[..., Step], float]] = {
     "MLP, width 1024": (mlp, 4.30),
     "ResNet-9": STEPS["ResNet-9"],
     "GPT, SDPA": STEPS["GPT, SDPA"],
@@ -50,15 +49,9 @@ TARGETS = {"v4amx": (0.45, 0.55, 0.7, 0.75, 0.7), "v4bf16": (0.65, 0.6, 0.7, 1.0
 ELSEWHERE = (1.1,) * len(MODELS)
 
 
-def step_of(torch: Any, name: str, half: bool) -> Callable[[], None]:
+def step_of(torch: Any, name: str, half: bool) -> Step:
     torch.manual_seed(0)
-    plain = MODELS[name][0](torch)
-
-    def step() -> None:
-        with torch.autocast("cpu", dtype=torch.bfloat16) if half else nullcontext():
-            plain()
-
-    return step
+    return MODELS[name][0](torch, mode=Mode(dtype=torch.bfloat16) if half else PLAIN)
 
 
 def make_lines() -> list[Line]:

@@ -170,9 +170,10 @@ def recurrent(torch: Any, kind: str, batch: int = 16, mode: Mode = PLAIN) -> Ste
 
     def step() -> Any:
         opt.zero_grad()
-        output, _ = rnn(embedding(x))
-        logits = decoder(output).view(-1, 5000)
-        loss = nn.functional.cross_entropy(logits, y)
+        with mode.forward(torch):
+            output, _ = rnn(embedding(x))
+            logits = decoder(output).view(-1, 5000)
+            loss = nn.functional.cross_entropy(logits, y)
         loss.backward()
         nn.utils.clip_grad_norm_(parameters, 0.25)
         opt.step()

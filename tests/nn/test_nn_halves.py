@@ -299,3 +299,20 @@ def test_weights_of_another_dtype_are_taken_where_pytorch_casts_them(oracle, wei
             return str(error)
 
     assert outcome(torch) == outcome(oracle)
+
+
+# 12 rows, 32 columns and 512 products make a whole tile of a single block; and what is left of one.
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("rows, depth, columns", [(24, 512, 64), (25, 513, 65), (7, 1030, 40)])
+def test_products_and_their_biases_are_rounded_once(rows, depth, columns, dtype):
+    def integers(*shape):
+        return torch.randint(-4, 5, shape).to(dtype)
+
+    x, w, bias = integers(rows, depth), integers(columns, depth), torch.randn(columns).to(dtype)
+    exact = x.double() @ w.double().t()  # sums of integers
+    assert same_bits(x @ w.t(), exact.to(dtype))
+    expected = (exact + bias.double()).float().to(dtype)
+    assert same_bits(F.linear(x, w, bias), expected)
+    assert same_bits(torch.addmm(bias, x, w.t()), expected)
+    x[0, 0] = x[1, 1] = float("nan")
+    assert F.linear(x, w, bias).isnan().sum() == 2 * columns

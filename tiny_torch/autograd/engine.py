@@ -72,6 +72,11 @@ def run_backward(
     return call.run(roots, gradients)
 
 
+def is_watched():
+    """Whether a mode has a say in a node's backward: autocast has none."""
+    return bool(modes.bits & WATCHED) and module_of[WATCHED].sees_backward()
+
+
 class Run:
     """One call of backward: the buffers of gradients that are on their way."""
 
@@ -85,7 +90,7 @@ class Run:
         self.wanted = None if inputs is None else frozenset(inputs)
         self.accumulate = accumulate
         # whether more is to be done around a node's backward than to call it
-        self.careful = create_graph or bool(modes.bits & (ANOMALY | WATCHED))
+        self.careful = create_graph or bool(modes.bits & ANOMALY) or is_watched()
         self.record = module_of[RECORDED] if modes.bits & RECORDED else None
         self.buffers = {}  # node: its gradient, or a list of them if it has several outputs
         self.waiting = {}  # leaf: how many gradients it still awaits
@@ -187,7 +192,7 @@ class Run:
         return self.backward_of(node, tuple(grad) if type(grad) is list else grad, needs)
 
     def backward_of(self, node, grad, needs):
-        if modes.bits & WATCHED:
+        if is_watched():
             return module_of[WATCHED].backward_through_modes(self.backward_of, node, grad, needs)
         thread.backward = weakref.ref(self)
         if self.create_graph:

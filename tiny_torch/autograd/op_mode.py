@@ -115,10 +115,16 @@ def through(mode: OpMode, kind: str, op: Any, arguments: tuple, call: Callable) 
     return _core.watching(stack, seen_by(stack), mode.forward, call, op, arguments, kind)
 
 
+def sees_backward() -> bool:
+    """Whether one of this thread's modes has a `backward` of its own."""
+    return any(type(mode).backward is not OpMode.backward for mode in modes.op_modes)
+
+
 def backward_through_modes(call: Callable, node: Any, grad: Any, needs: Any) -> Any:
-    """The same of a node's backward, of the innermost mode: ``call(node, grad, needs)``."""
-    *outer, mode = modes.op_modes
-    return _core.watching(tuple(outer), seen_by(outer), mode.backward, call, node, grad, needs)
+    """The answer of the innermost mode that has one; ``call(node, grad, needs)`` goes on."""
+    mode = next(m for m in reversed(modes.op_modes) if type(m).backward is not OpMode.backward)
+    stack = without(mode)
+    return _core.watching(stack, seen_by(stack), mode.backward, call, node, grad, needs)
 
 
 Kind = TypeVar("Kind", bound=Callable)

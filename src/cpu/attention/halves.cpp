@@ -13,17 +13,17 @@ namespace {
 #ifdef __AVX512BF16__
 // Panels as of tiles, which vectors multiply.
 struct ByPairs : ByTiles {
-  static void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int, int, float* sums,
-                       int64_t sums_row, bool add) {
-    multiply_rows<0, 12>(a, b, entries, sums, sums_row, add);
-    multiply_rows<12, 12>(a, b, entries, sums, sums_row, add);
-    multiply_rows<24, 8>(a, b, entries, sums, sums_row, add);
+  static void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int, int,
+                       const TileOut<BFloat16>& out) {
+    multiply_rows<0, 12>(a, b, entries, out);
+    multiply_rows<12, 12>(a, b, entries, out);
+    multiply_rows<24, 8>(a, b, entries, out);
   }
 
  private:
   template <int First, int Rows>
-  static void multiply_rows(const uint32_t* a, const uint32_t* b, int64_t entries, float* sums,
-                            int64_t sums_row, bool add) {
+  static void multiply_rows(const uint32_t* a, const uint32_t* b, int64_t entries,
+                            const TileOut<BFloat16>& out) {
     constexpr int n = lanes<float>;
     Vec<float> sum[Rows][2] = {};
     for (int64_t step = 0; step < entries; step += kTile, a += kHeight * kTile) {
@@ -38,12 +38,12 @@ struct ByPairs : ByTiles {
         }
       }
     }
-    sums += First * sums_row;
+    float* sums = out.sums + First * out.sums_row;
 #pragma GCC unroll 12
-    for (int r = 0; r < Rows; ++r, sums += sums_row) {
+    for (int r = 0; r < Rows; ++r, sums += out.sums_row) {
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v)
-        store(sums + v * n, add ? load(sums + v * n) + sum[r][v] : sum[r][v]);
+        store(sums + v * n, out.add ? load(sums + v * n) + sum[r][v] : sum[r][v]);
     }
   }
 };
@@ -89,7 +89,7 @@ Bits* take(Arena<float>& arena, int64_t count) {
 void multiply(By& by, const Bits* a, int64_t a_size, const Bits* b, int64_t rows, int64_t depth,
               float* sums, bool add) {
   for (int64_t i = 0; i < rows; i += kSide, a += a_size, sums += kSide * kSide)
-    by.multiply(a, b, By::entries(depth), kSide, kSide, sums, kSide, add);
+    by.multiply(a, b, By::entries(depth), kSide, kSide, {sums, kSide, add});
 }
 
 // The mask of a block of keys and a panel of queries: per kCols queries (kBlock, kCols).

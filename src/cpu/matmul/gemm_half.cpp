@@ -107,14 +107,19 @@ struct Memory {
   }
 };
 
-// The sums of a block of k, [p, p + depth), for a part of C whose sums lie `sums_row` apart.
+// The sums of a block of k, [p, p + depth), for a part of C whose sums lie `sums_row` apart: added
+// to what stands there unless p is 0 or `alone`, and finished behind the last block.
 template <class By>
-void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p, int64_t depth,
+void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p, bool alone,
                const Memory<By>& memory, const SharedPanels<By>& shared, float* sums,
-               int64_t sums_row, bool add) {
+               int64_t sums_row) {
   using Entry = typename By::Entry;
   By by;
+  const int64_t depth = smaller(g.depth, g.k - p);
   const int64_t entries = By::entries(depth), size = panel_size<By>(g.depth);
+  const bool last = !alone && p + depth >= g.k;
+  const bool rounds = By::kRounds && last && !g.accumulate && g.c_col == 1 &&
+                      (!g.bias || (g.bias_row == 0 && g.bias_col == 1));
   bool loses = false;  // subnormals
   for (int64_t i = part.i; i < part.i_end; i += By::kHeight) {
     const int height = By::height(part.i_end - i);
@@ -141,12 +146,19 @@ void add_block(const Product<typename By::Half>& g, const Part& part, int64_t p,
     for (int64_t i = part.i; i < part.i_end; i += By::kHeight) {
       const int height = By::height(part.i_end - i);
       const uint32_t* const a = memory.a + (i - part.i) / By::kHeight * size;
-      float* const to = sums + (i - part.i) * sums_row + j - part.j;
-      by.multiply(a, b, entries, height, width, to, sums_row, add);
+      TileOut<typename By::Half> out{sums + (i - part.i) * sums_row + j - part.j, sums_row,
+                                     !alone && p > 0};
+      const int64_t rows = smaller(height, part.i_end - i), cols = smaller(width, part.j_end - j);
+      if (rounds && !strip_loses && rows == height && cols == width) {
+        out.c = g.c + i * g.c_row + j, out.c_row = g.c_row;
+        if (g.bias) out.bias = g.bias + j;
+      }
+      by.multiply(a, b, entries, height, width, out);
       if constexpr (Entry::kGroup == 2) {
         const auto a_of = [&](int r, int64_t q) { return a[By::place(r, q, height)]; };
-        if (strip_loses) Entry::add_subnormals(a_of, b, entries, height, width, to, sums_row);
+        if (strip_loses) Entry::add_subnormals(a_of, b, entries, height, width, out.sums, sums_row);
       }
+      if (last && !out.c) finish(g, out.sums, sums_row, i, j, rows, cols);
     }
   }
 }
@@ -155,10 +167,8 @@ template <class By>
 void compute_part(const Product<typename By::Half>& g, const Part& part, const Memory<By>& memory,
                   const SharedPanels<By>& shared) {
   const int64_t sums_row = round_up(part.cols(), By::kWidth);
-  for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
-    add_block(g, part, p, smaller(g.depth, g.k - p), memory, shared, memory.sums, sums_row, p > 0);
-  }
-  finish(g, memory.sums, sums_row, part.i, part.j, part.rows(), part.cols());
+  for (int64_t p = 0; p == 0 || p < g.k; p += g.depth)
+    add_block(g, part, p, false, memory, shared, memory.sums, sums_row);
 }
 
 // ---- C as a single row: C[0, j:j_end], at most kHalfStrip elements. -----------------------------
@@ -258,8 +268,7 @@ void split_half_product(const Product<typename By::Half>& g, int workers) {
   run_tasks(count, workers, [&](int64_t block, int64_t worker) {
     const int64_t p = block * g.depth;
     const Memory<By> memory(scratch.data + worker * per_worker, g.m, g.depth);
-    add_block(g, {0, g.m, 0, g.n}, p, smaller(g.depth, g.k - p), memory, {}, sums + block * size,
-              sums_row, false);
+    add_block(g, {0, g.m, 0, g.n}, p, true, memory, {}, sums + block * size, sums_row);
   });
   for (int64_t block = 1; block < count; ++block) {
     for (int64_t i = 0; i < size; i += lanes<float>)

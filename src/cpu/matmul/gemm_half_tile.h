@@ -164,10 +164,22 @@ void pack_halves(uint32_t* panel, const typename Entry::Half* source, int64_t al
   }
 }
 
-// sums (Rows, Vectors * L) = panel a (entries, Rows)^T @ panel b (entries, Vectors * L).
+// Where a tile of C goes: as float sums or, if its last products are among them and it is whole, as
+// halves, rounded in registers.
+template <class Half>
+struct TileOut {
+  float* sums;
+  int64_t sums_row;
+  bool add;           // to what stands in sums
+  Half* c = nullptr;  // null: into sums
+  int64_t c_row = 0;
+  const Half* bias = nullptr;  // by columns, which are next to each other
+};
+
+// out (Rows, Vectors * L) = panel a (entries, Rows)^T @ panel b (entries, Vectors * L).
 template <class Entry, int Rows, int Vectors>
-void multiply_panels(const uint32_t* a, const uint32_t* b, int64_t entries, float* sums,
-                     int64_t sums_row, bool add) {
+void multiply_panels(const uint32_t* a, const uint32_t* b, int64_t entries,
+                     const TileOut<typename Entry::Half>& out) {
   constexpr int n = lanes<float>;
   Vec<float> sum[Rows][Vectors] = {};
 #pragma GCC unroll 4
@@ -183,14 +195,19 @@ void multiply_panels(const uint32_t* a, const uint32_t* b, int64_t entries, floa
     a += Rows;
     b += Vectors * n;
   }
+  const auto each = [&](const auto& use) {
 #pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) {
-      float* const to = sums + r * sums_row + v * n;
-      store(to, add ? load(to) + sum[r][v] : sum[r][v]);
+      for (int v = 0; v < Vectors; ++v) use(sum[r][v], r, v * n);
     }
-  }
+  };
+  const auto sums_at = [&](int r, int j) { return out.sums + r * out.sums_row + j; };
+  if (out.add) each([&](Vec<float>& x, int r, int j) { x = load(sums_at(r, j)) + x; });
+  if (!out.c) return each([&](Vec<float> x, int r, int j) { store(sums_at(r, j), x); });
+  const Whole<float> whole;
+  if (out.bias) each([&](Vec<float>& x, int, int j) { x += whole.load(out.bias + j); });
+  each([&](Vec<float> x, int r, int j) { whole.store(out.c + r * out.c_row + j, x); });
 }
 
 // ---- How panels are packed and multiplied: by vectors, or by tiles. -----------------------------
@@ -228,10 +245,11 @@ struct ByVectors {
   // Where the entry q of row r is in a panel of A.
   static int64_t place(int r, int64_t q, int height) { return q * height + r; }
 
+  static constexpr bool kRounds = true;  // whether `multiply` can answer halves
   void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int height, int width,
-                float* sums, int64_t sums_row, bool add) {
+                const TileOut<Half>& out) {
     const auto of = width == kWidth ? tile_of<2>(height) : tile_of<1>(height);
-    of(a, b, entries, sums, sums_row, add);
+    of(a, b, entries, out);
   }
 
  private:
@@ -284,12 +302,15 @@ struct ByTiles {
     return (q / kTile * (height / kTile) + r / kTile) * kTileSize + r % kTile * kTile + q % kTile;
   }
 
+  static constexpr bool kRounds = false;
   void multiply(const uint32_t* a, const uint32_t* b, int64_t entries, int height, int width,
-                float* sums, int64_t sums_row, bool add) {
+                const TileOut<Half>& out) {
+    float* sums = out.sums;
+    const int64_t sums_row = out.sums_row;
     const TileLines of_a{[=](int64_t q) { return a + q * height * kTile; }, 4 * kTile,
                          4 * kTileSize};
     const TileLines of_b{[=](int64_t q) { return b + q * kTile * width; }, 4 * width, 4 * kTile};
-    if (!add)
+    if (!out.add)
       return multiply_tiles(tiles_, of_a, of_b, entries / kTile, height, width, sums, sums_row,
                             false);
     // As where blocks of k are tasks of their own: their sums are added, not gone on with.

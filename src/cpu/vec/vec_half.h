@@ -77,7 +77,16 @@ inline Vec<uint32_t> rounded_words(Vec<float> x) {
   return select(x == x, word + 0x7fff + (word >> 16 & 1), splat(0x7fc00000u));
 #endif
 }
+#ifdef __AVX512BF16__
+// Whether one is a NaN or subnormal: the processor's conversion keeps NaNs, and takes subnormals
+// for 0.
+inline bool is_special(Vec<float> x) { return _mm512_fpclass_ps_mask(x, 0xa1) != 0; }
+#endif
 inline HalfBits bfloat_of_float(Vec<float> x) {
+#ifdef __AVX512BF16__
+  if (__builtin_expect(!is_special(x), 1))
+    return reinterpret_cast<HalfBits>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
+#endif
   const Vec<uint32_t> words = rounded_words(x);
 #if defined(__AVX512BW__)
   // The upper halves: 1, 3, 5, ...
@@ -95,6 +104,11 @@ inline HalfBits bfloat_of_float(Vec<float> x) {
 }
 // Pairs of bfloat16, the first in the lower half of a word.
 inline Vec<uint32_t> pairs_of(Vec<float> low, Vec<float> high) {
+#ifdef __AVX512BF16__
+  if (__builtin_expect(!is_special(low) && !is_special(high), 1))
+    return words_of(reinterpret_cast<HalfBits>(_mm512_cvtneps_pbh(low))) |
+           words_of(reinterpret_cast<HalfBits>(_mm512_cvtneps_pbh(high))) << 16;
+#endif
   return rounded_words(low) >> 16 | (rounded_words(high) & 0xffff0000);
 }
 

@@ -21,7 +21,7 @@ def check_batches(name: str, x: Any, y: Any) -> None:
 
 
 class Addmm(Op):
-    """beta x + alpha a @ b, where x is broadcast; half types are computed in float32."""
+    """beta x + alpha a @ b, where x is broadcast. Halves are rounded once: computed in float32."""
 
     arity = 3
     saves = (1, 2)
@@ -35,7 +35,7 @@ class Addmm(Op):
     @classmethod
     def forward(cls, x, a, b, beta, alpha, out=None):
         check_product(cls, x, a, b)
-        if x.dtype in HALVES:
+        if x.dtype in HALVES and not cls.adds_bias(x, b, beta, alpha):
             total = cls.total(widen(x), widen(a), widen(b), beta, alpha).astype(x.dtype)
         else:
             free = out is not None and not out.overlaps(x)  # which is read after the product
@@ -43,8 +43,13 @@ class Addmm(Op):
         return write_into(total, out), (a, b, a.shape, b.shape, x.shape, beta, alpha)
 
     @classmethod
+    def adds_bias(cls, x, b, beta, alpha):
+        """Whether the kernel of products does all."""
+        return cls is Addmm and beta == alpha == 1 and x.shape == (b.shape[1],)
+
+    @classmethod
     def total(cls, x, a, b, beta, alpha, out=None):
-        if cls is Addmm and beta == alpha == 1 and x.shape == (b.shape[1],):
+        if cls.adds_bias(x, b, beta, alpha):
             return a.matmul(b, x, out)
         product = cls.product(a, b, out)
         if not x.same_shape(product):
