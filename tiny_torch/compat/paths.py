@@ -106,6 +106,8 @@ PATHS = [(*places.split(), names) for places, names in rows("""
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
     _check_value _shape_as_tensor complex istft polar stft view_as_complex view_as_real
 nn.modules.module compat.private: _addindent
+utils.data.dataloader compat.private: _collate_fn_t _worker_init_fn_t
+distributions.transforms distributions._maps: _clipped_sigmoid
 nn._reduction compat.private: get_enum legacy_get_enum legacy_get_string
 ops compat.aten: aten load_library
 . compiler: compile

@@ -37,6 +37,8 @@ _add_batch_dim = refusing("torch._C._functorch._add_batch_dim", NO_LEVELS)
 _remove_batch_dim = refusing("torch._C._functorch._remove_batch_dim", NO_LEVELS)
 get_unwrapped = refusing("torch._C._functorch.get_unwrapped", NO_LEVELS)
 
+_collate_fn_t = Callable[[list[Any]], Any]
+_worker_init_fn_t = Callable[[int], None]
 np_str_obj_array_pattern = re.compile("[SaUO]")  # NumPy's kinds that make no tensors
 
 NO_DISPATCH = "classes answer functions by __torch_function__"
