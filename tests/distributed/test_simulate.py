@@ -109,7 +109,7 @@ def test_real_processes_send_as_many_messages_and_bytes(n):
     """Of the rank that sends most, in a second step: the first one of a pipeline tells shapes."""
 
     def run(rank, n):
-        torch.distributed.group.WORLD.links.mailbox = None  # as between machines
+        torch.distributed.group.WORLD.backend_for("cpu").links.mailbox = None  # as between machines
         found = []
         for make in REAL.values():
             step = make(rank, n)

@@ -52,6 +52,8 @@ class Call:
     `ranks` turns a rank of the group into the one that errors name.
     """
 
+    channel: Any  # where NCCL does it
+
     def __init__(self, number: int, text: str, seconds: float, ranks: list[int]) -> None:
         self.number, self.text, self.seconds, self.ranks = number, text, seconds, ranks
         self.end = time.monotonic() + seconds

@@ -287,6 +287,7 @@ class Reducer:
         if known or not (self.static or self.find_unused):
             return
         used = torch.tensor([id(p) not in self.unused for p in self.parameters]).int()
+        used = used.to(self.group.default_device)
         torch.distributed.all_reduce(used, group=self.group)
         counts = zip(self.parameters, used.tolist(), strict=True)
         self.nobodys, self.is_known = {id(p) for p, count in counts if count == 0}, True
