@@ -264,14 +264,17 @@ class Reducer:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, GradBucket(bucket))
             return
-        bucket.future = torch.distributed.all_reduce(bucket.buffer, group=self.group, async_op=True)
+        # nothing is left to compute behind the last one, so this thread may reduce it
+        bucket.future = torch.distributed.all_reduce(
+            bucket.buffer, group=self.group, async_op=not bucket.is_last
+        )
 
     def finish(self) -> None:
         """Waits for all buckets, and gives the parameters the averages."""
         self.find_nobodys()
         with torch.no_grad():
             for bucket in self.buckets:
-                answer = bucket.future.wait()
+                answer = bucket.future.wait() if bucket.future is not None else None
                 if self.hook is not None:
                     answer = answer[0] if isinstance(answer, list) else answer
                     if answer is not bucket.buffer:
