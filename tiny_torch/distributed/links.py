@@ -53,6 +53,7 @@ class Call:
     """
 
     channel: Any  # where NCCL does it
+    is_beside = False  # whether the thread that began it goes on
 
     def __init__(self, number: int, text: str, seconds: float, ranks: list[int]) -> None:
         self.number, self.text, self.seconds, self.ranks = number, text, seconds, ranks

@@ -19,6 +19,7 @@ from tiny_torch.distributed.rows import Flat
 from tiny_torch.distributed.work import Work
 
 HEADERS, BODIES = 0, 1  # tags of a collective's messages
+PAUSE = 5e-5  # seconds between questions whether messages have come
 
 
 def is_mpi_available() -> bool:
@@ -74,7 +75,10 @@ class MPILinks:
         return share_by(self, ours, call)
 
     def wait(self, requests: list[Any], peers: list[int], call: Call) -> None:
+        """Asks until all are done; beside a thread that computes, not all the time."""
         while not self.mpi.Request.Testall(requests):
+            if call.is_beside:
+                time.sleep(PAUSE)
             if call.seconds_left() < 0:
                 missing = [p for p, r in zip(peers, requests, strict=True) if not r.Test()]
                 raise call.late(missing or peers)

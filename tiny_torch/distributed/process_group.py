@@ -135,17 +135,20 @@ class ProcessGroup:
         error: BaseException | None = None
         try:
             with self.turn:
-                self.perform(number, text, step, limit)
+                self.perform(number, text, step, limit, is_beside=True)
         except BaseException as mistake:
             error = mistake
         with self.guard:
             self.waiting -= 1
         work.finish(error)
 
-    def perform(self, number: int, text: str, step: Step, seconds: float) -> None:
+    def perform(
+        self, number: int, text: str, step: Step, seconds: float, is_beside: bool = False
+    ) -> None:
         if self.broken:
             raise DistBackendError(f"{text}: the group has failed before: {self.broken}")
         call = Call(number, text, seconds, self.ranks)
+        call.is_beside = is_beside
         try:
             step(call)
         except DistBackendError as error:

@@ -274,7 +274,7 @@ class Reducer:
         self.find_nobodys()
         with torch.no_grad():
             for bucket in self.buckets:
-                answer = bucket.future.wait() if bucket.future is not None else None
+                answer: Any = bucket.future.wait() if bucket.future is not None else None
                 if self.hook is not None:
                     answer = answer[0] if isinstance(answer, list) else answer
                     if answer is not bucket.buffer:
