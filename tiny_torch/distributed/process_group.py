@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from tiny_torch.distributed import spans
 from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.host import HostBackend
 from tiny_torch.distributed.links import Call
@@ -149,8 +150,10 @@ class ProcessGroup:
             raise DistBackendError(f"{text}: the group has failed before: {self.broken}")
         call = Call(number, text, seconds, self.ranks)
         call.is_beside = is_beside
+        begin = time.perf_counter_ns()
         try:
             step(call)
+            spans.note(text, spans.BESIDE if is_beside else spans.WITHIN, begin)
         except DistBackendError as error:
             raise self.give_up(call, error) from None
         except BaseException as error:  # it stopped in the middle: others must not wait
