@@ -107,12 +107,16 @@ class MPIPost:
 
         def ask() -> None:
             pause = 1e-5
-            while not request.Test(status):
-                time.sleep(pause)
-                pause = min(2 * pause, 1e-3)
+            try:
+                while not request.Test(status):
+                    time.sleep(pause)
+                    pause = min(2 * pause, 1e-3)
+            except self.links.mpi.Exception as error:  # more came than there is room for
+                work.finish(DistBackendError(f"{work.text}: {error}"))
+                return
             work.source = status.Get_source()
             size = status.Get_count(self.links.mpi.BYTE)
-            short = size != len(view) and work.source >= 0 and work.text.startswith("recv")
+            short = size != len(view) and work.source >= 0 and work.text.startswith("irecv")
             told = f"{work.text}: {size} bytes arrived, {len(view)} were expected"
             work.finish(DistBackendError(told) if short else None)
 
