@@ -172,12 +172,12 @@ def fits(name, dtype):
     return "AVG" not in name or dtype in FLOATS
 
 
-def run(lib, rank, n, dtypes=DTYPES):
+def run(lib, rank, n, dtypes=DTYPES, device="cpu", fits=fits):
     """{(case, dtype): lists} of this rank."""
     found = {}
     for name, (call, _) in CASES.items():
         for dtype in dtypes:
             if fits(name, dtype):
-                x = lib.tensor(inputs(rank, n, dtype).tolist()).to(getattr(lib, dtype))
+                x = lib.tensor(inputs(rank, n, dtype).tolist()).to(device, getattr(lib, dtype))
                 found[name, dtype] = [t.double().tolist() for t in call(lib, rank, n, x)]
     return found

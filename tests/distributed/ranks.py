@@ -17,13 +17,13 @@ SECONDS = 40  # for all ranks; a hang is a failure, not a wait
 TIMEOUT = timedelta(seconds=20)  # of the collectives
 
 
-def call(function, rank, n, folder, timeout, pipe, args):
+def call(function, rank, n, folder, timeout, pipe, args, backend):
     dist = torch.distributed
     gc.freeze()  # the objects of all tests before are no business of a rank's collector
     try:
         if timeout is not None:
             url = f"file://{folder}/store"
-            dist.init_process_group("gloo", url, rank=rank, world_size=n, timeout=TIMEOUT)
+            dist.init_process_group(backend, url, rank=rank, world_size=n, timeout=TIMEOUT)
             dist.group.WORLD.set_timeout(timeout)  # a busy machine starts processes slowly
         pipe.send(("ok", function(rank, n, *args)))
         if dist.is_initialized():
@@ -35,7 +35,7 @@ def call(function, rank, n, folder, timeout, pipe, args):
         os._exit(0)
 
 
-def outcomes(function, n, *args, timeout=TIMEOUT, seconds=SECONDS):
+def outcomes(function, n, *args, timeout=TIMEOUT, seconds=SECONDS, backend="gloo"):
     """What each rank did: ("ok", value) or (its exception's name, text); ("died", ...) if killed.
 
     timeout=None leaves init_process_group to them.
@@ -46,7 +46,7 @@ def outcomes(function, n, *args, timeout=TIMEOUT, seconds=SECONDS):
         for rank in range(n):
             ours, theirs = context.Pipe(duplex=False)
             process = context.Process(
-                target=call, args=(function, rank, n, folder, timeout, theirs, args)
+                target=call, args=(function, rank, n, folder, timeout, theirs, args, backend)
             )
             process.start()
             theirs.close()

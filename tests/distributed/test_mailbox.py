@@ -46,7 +46,7 @@ def test_large_rows_in_memory_have_the_rings_bits(n):
     ops = dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.MAX, dist.ReduceOp.PRODUCT
 
     def run(rank, n):
-        links = dist.group.WORLD.links
+        links = dist.group.WORLD.backend_for("cpu").links
         box, differ = links.mailbox, []
         for i, (size, op) in enumerate(itertools.product(sizes, ops)):
             dtype = (torch.float32, torch.bfloat16, torch.float64, torch.int64)[i % 4]

@@ -29,13 +29,22 @@ things = [None] * n
 dist.all_gather_object(things, rank)
 net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
 net(torch.ones(2, 2) * rank).sum().backward()
+short = []
+for size in (2, 4):
+    try:
+        if rank == 0:
+            dist.send(torch.ones(size), 1)
+        if rank == 1:
+            dist.recv(torch.ones(3), 0)
+    except dist.DistBackendError as error:
+        short.append(str(error))
 said = ""
 try:
     dist.all_reduce(torch.ones(2 + (rank == 1)))
 except dist.DistBackendError as error:
     said = str(error)
 grad = net.module.weight.grad.tolist()
-pickle.dump((found, x[0].item(), things, grad, said), open(f"{sys.argv[1]}/{rank}", "wb"))
+pickle.dump((found, x[0].item(), things, grad, said, short), open(f"{sys.argv[1]}/{rank}", "wb"))
 """
 
 
@@ -57,13 +66,18 @@ def test_under_mpiexec(tmp_path):
     }
     subprocess.run(command, env=environment, check=True, timeout=60)
     for rank in range(n):
-        found, x, things, grad, said = pickle.loads((tmp_path / str(rank)).read_bytes())
+        found, x, things, grad, said, short = pickle.loads((tmp_path / str(rank)).read_bytes())
         for (name, dtype), result in found.items():
             xs = [inputs(r, n, dtype).astype("bool" if dtype == "bool" else "i8") for r in range(n)]
             facts = CASES[name][1](xs, rank)
             if "AVG" not in name:
                 assert result == [fact.astype("f8").tolist() for fact in facts], (name, dtype)
         assert x == (2.0 if rank == 1 else 4.0) and things == [0, 1, 2]
+        if rank == 1:
+            assert (
+                "irecv from rank 0, tag 0, float32 [3]: 8 bytes arrived, 12 were expect" in short[0]
+            )
+            assert "irecv from rank 0" in short[1] and "truncated" in short[1]
         assert grad == [[2.0, 2.0]] and "all_reduce(SUM) float32 [3]" in said
 
 

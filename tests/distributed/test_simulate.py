@@ -14,11 +14,13 @@ from tiny_torch.distributed.post import Post
 from tiny_torch.distributed.simulate import STRATEGIES, Layer, Link, Step, Weather, record_step
 from tiny_torch.distributed.simulate.__main__ import main
 from tiny_torch.distributed.simulate.page import simulate
+from tiny_torch.distributed.simulate.strategies import buckets_of
 from tiny_torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
     parallelize_module,
 )
+from tiny_torch.nn.parallel import reducer
 from tiny_torch.utils import memory
 
 WIDTH, DEPTH, BATCH = 128, 8, 64
@@ -109,7 +111,7 @@ def test_real_processes_send_as_many_messages_and_bytes(n):
     """Of the rank that sends most, in a second step: the first one of a pipeline tells shapes."""
 
     def run(rank, n):
-        torch.distributed.group.WORLD.links.mailbox = None  # as between machines
+        torch.distributed.group.WORLD.backend_for("cpu").links.mailbox = None  # as between machines
         found = []
         for make in REAL.values():
             step = make(rank, n)
@@ -212,3 +214,17 @@ def test_the_command(tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         assert part is None or part in str(ended.value)
+
+
+def test_buckets_are_those_of_distributed_data_parallel():
+    """Parameters that another module uses (an attention's output) count, each with its size."""
+    layer = torch.nn.TransformerEncoderLayer(256, 4, 1024, 0.0, batch_first=True)
+    x = torch.randn(1, 2, 256)
+    step = record_step(layer, torch.optim.SGD(layer.parameters()), lambda net: net(x).sum(), 1)
+    assert {"self_attn", "self_attn.out_proj"} < {layer.name for layer in step.layers}
+    sizes = [4 * p.numel() for p in layer.parameters()]
+    assert step.parameters == sum(sizes)
+    real = reducer.buckets_of(list(layer.parameters()), 1 << 20, 25 << 20)
+    assert len(real) == 2 == len(buckets_of(step))
+    parts = Layer("whole", 1.0, 2.0, 7 << 20, 0, (4 << 20, 2 << 20, 1 << 20))
+    assert buckets_of(Step((parts,), 0.0, 0, 0.0)) == [(2.0, 1 << 20), (2.0, 6 << 20)]

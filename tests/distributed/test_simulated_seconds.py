@@ -23,7 +23,11 @@ STEPS, SMALL, LARGE = 7, 64, 1 << 20
 
 def message(group, size, number):
     """Seconds of a message of a ring in which all send at once."""
-    links, out, into = group.links, memoryview(bytearray(size)), memoryview(bytearray(size))
+    links, out, into = (
+        group.backend_for("cpu").links,
+        memoryview(bytearray(size)),
+        memoryview(bytearray(size)),
+    )
     right, left = (links.rank + 1) % links.size, (links.rank - 1) % links.size
     begin = time.perf_counter()
     for i in range(30):

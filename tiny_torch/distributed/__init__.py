@@ -2,7 +2,8 @@
 
 From the bottom: stores (stores.py, tcp_store.py) by which processes find each other
 (rendezvous.py); sockets between each two of them (links.py) or MPI (mpi.py); the algorithms
-(rings.py: ring, tree); groups that run them in order (process_group.py); and what scripts call:
+(rings.py: ring, tree) or NCCL's (nccl.py); groups that run them in order (process_group.py); and
+what scripts call:
 world.py, collectives.py, messages.py, objects.py. `run.py` starts processes.
 https://docs.pytorch.org/docs/stable/distributed.html
 """
@@ -40,6 +41,7 @@ from tiny_torch.distributed.errors import (
 )
 from tiny_torch.distributed.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from tiny_torch.distributed.mpi import is_mpi_available
+from tiny_torch.distributed.nccl import is_nccl_available
 from tiny_torch.distributed.objects import (
     all_gather_object,
     broadcast_object_list,
@@ -50,6 +52,7 @@ from tiny_torch.distributed.objects import (
 )
 from tiny_torch.distributed.process_group import ProcessGroup
 from tiny_torch.distributed.reduce_op import ReduceOp
+from tiny_torch.distributed.reduce_op import make_nccl_premul_sum as _make_nccl_premul_sum
 from tiny_torch.distributed.rendezvous import register_rendezvous_handler, rendezvous
 from tiny_torch.distributed.stores import FileStore, HashStore, PrefixStore, Store
 from tiny_torch.distributed.tcp_store import TCPStore
@@ -73,7 +76,6 @@ from tiny_torch.distributed.world import (
     is_backend_available,
     is_gloo_available,
     is_initialized,
-    is_nccl_available,
     is_torchelastic_launched,
     is_ucc_available,
     is_xccl_available,

@@ -1,7 +1,7 @@
 """Collectives of tensors: all ranks of a group call the same one, with tensors of the same shape.
 
-Tensors of the CPU that are contiguous are sent from where they are and received into their place;
-others by way of a contiguous copy. All dtypes. What a call is, such as `broadcast(0) int64 [2]`,
+Contiguous tensors are sent from where they are and received into their place, others by way of a
+copy; so are tensors of a GPU without NCCL. What a call is, such as `broadcast(0) int64 [2]`,
 travels with it: where ranks do not call the same, all of them raise and say who does what.
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
 """
@@ -13,10 +13,8 @@ from datetime import timedelta
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.distributed import rings
 from tiny_torch.distributed.process_group import ProcessGroup
-from tiny_torch.distributed.reduce_op import COMBINE, ReduceOp, check_op, conclude
-from tiny_torch.distributed.rows import Flat, flat
+from tiny_torch.distributed.reduce_op import ReduceOp
 from tiny_torch.distributed.staging import (
     Staged,
     check_dtypes,
@@ -52,10 +50,11 @@ def broadcast(
     check_tensor(tensor, "tensor")
     group = group_of(group)
     root = root_of("broadcast", group, src, group_src, None)
-    staged = Staged(tensor, read=True)
-    return group.run(
+    by = group.backend_for(tensor.device.type)
+    staged = Staged(tensor, True, by.device)
+    return by.run(
         f"broadcast({root}) {describe(tensor)}",
-        lambda call: rings.broadcast(group.links, staged.row, root, call),
+        lambda call: by.broadcast(staged.row, root, call),
         [tensor],
         async_op,
         staged.report_write if group.rank() != root else None,
@@ -73,15 +72,16 @@ def all_reduce(
     if is_outside(group, "all_reduce"):
         return None
     group = group_of(group)
-    op = check_op(op, tensor.dtype)
-    staged = Staged(tensor)
-
-    def step(call: Any) -> None:
-        rings.all_reduce(group.links, staged.row, COMBINE[op], call)
-        conclude(op, staged.row, group.size())
-
-    text = f"all_reduce({op.name}) {describe(tensor)}"
-    return group.run(text, step, [tensor], async_op, staged.report_write)
+    by = group.backend_for(tensor.device.type)
+    op = by.check_op(op, tensor.dtype)
+    staged = Staged(tensor, True, by.device)
+    return by.run(
+        f"all_reduce({op.name}) {describe(tensor)}",
+        lambda call: by.all_reduce(staged.row, op, call),
+        [tensor],
+        async_op,
+        staged.report_write,
+    )
 
 
 def reduce(
@@ -99,17 +99,16 @@ def reduce(
     check_tensor(tensor, "tensor")
     group = group_of(group)
     root = root_of("reduce", group, dst, group_dst, None)
-    op = check_op(op, tensor.dtype)
-    staged = Staged(tensor)
-
-    def step(call: Any) -> None:
-        rings.reduce(group.links, staged.row, root, COMBINE[op], call)
-        if group.rank() == root:
-            conclude(op, staged.row, group.size())
-
-    after = staged.report_write if group.rank() == root else None
-    text = f"reduce({op.name}, {root}) {describe(tensor)}"
-    return group.run(text, step, [tensor], async_op, after)
+    by = group.backend_for(tensor.device.type)
+    op = by.check_op(op, tensor.dtype)
+    staged = Staged(tensor, True, by.device)
+    return by.run(
+        f"reduce({op.name}, {root}) {describe(tensor)}",
+        lambda call: by.reduce(staged.row, root, op, call),
+        [tensor],
+        async_op,
+        staged.report_write if group.rank() == root else None,
+    )
 
 
 # ---------------------------------------------------------------------------------- gather, scatter
@@ -171,11 +170,12 @@ def gather_all(
     async_op: bool,
     result: list[Tensor],
 ) -> Work | None:
-    ours, staged = Staged(tensor), stage(outputs, read=False)
+    by = group.backend_for(tensor.device.type)
+    ours, staged = Staged(tensor, True, by.device), stage(outputs, False, by.device)
     rows = [one.row for one in staged]
-    return group.run(
+    return by.run(
         f"{name} {describe(tensor)}",
-        lambda call: rings.all_gather(group.links, ours.row, rows, call),
+        lambda call: by.all_gather(ours.row, rows, call),
         result,
         async_op,
         writer(staged),
@@ -212,11 +212,12 @@ def gather(
         check_shapes("gather", outputs, tensor)
     elif outputs:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    ours, staged = Staged(tensor), stage(outputs, read=False)
+    by = group.backend_for(tensor.device.type)
+    ours, staged = Staged(tensor, True, by.device), stage(outputs, False, by.device)
     rows = [one.row for one in staged]
-    return group.run(
+    return by.run(
         f"gather({root}) {describe(tensor)}",
-        lambda call: rings.gather(group.links, ours.row, rows, root, call),
+        lambda call: by.gather(ours.row, rows, root, call),
         list(outputs),
         async_op,
         writer(staged),
@@ -253,10 +254,12 @@ def scatter(
         check_shapes("scatter", inputs, tensor)
     elif inputs:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    ours, rows = Staged(tensor, read=False), [one.row for one in stage(inputs)]
-    return group.run(
+    by = group.backend_for(tensor.device.type)
+    ours = Staged(tensor, False, by.device)
+    rows = [one.row for one in stage(inputs, True, by.device)]
+    return by.run(
         f"scatter({root}) {describe(tensor)}",
-        lambda call: rings.scatter(group.links, ours.row, rows, root, call),
+        lambda call: by.scatter(ours.row, rows, root, call),
         [tensor],
         async_op,
         ours.report_write,
@@ -286,7 +289,7 @@ def reduce_scatter(
     if len(input_list) != group.size():
         raise RuntimeError("invalid input tensor list size, must be world size")
     check_shapes("reduce_scatter", input_list, output)
-    return scatter_reduced("reduce_scatter", group, output, copies(input_list), op, async_op)
+    return scatter_reduced("reduce_scatter", group, output, input_list, op, async_op)
 
 
 def reduce_scatter_tensor(
@@ -317,33 +320,29 @@ def reduce_scatter_tensor(
             f"({rows[0] * group.size()} vs. {rows[1]}). "
         )
     parts = torch.tensor_split(input.detach(), group.size()) if input.ndim else [input]
-    return scatter_reduced("reduce_scatter_tensor", group, output, copies(parts), op, async_op)
-
-
-def copies(tensors: Sequence[Tensor]) -> list[Flat]:
-    like = torch.contiguous_format
-    return [flat(t.detach().clone(memory_format=like).cpu()) for t in tensors]
+    return scatter_reduced("reduce_scatter_tensor", group, output, parts, op, async_op)
 
 
 def scatter_reduced(
     name: str,
     group: ProcessGroup,
     output: Tensor,
-    rows: list[Flat],
+    inputs: Sequence[Tensor],
     op: ReduceOp,
     async_op: bool,
+    used_up: bool = False,
 ) -> Work | None:
-    """Gives rank r the sum of the r-th rows, which are used up."""
-    op = check_op(op, output.dtype)
-    ours = Staged(output, read=False)
-
-    def step(call: Any) -> None:
-        rings.reduce_scatter(group.links, rows, COMBINE[op], call)
-        conclude(op, rows[group.rank()], group.size())
-        ours.row.copy_(rows[group.rank()])
-
-    text = f"{name}({op.name}) {describe(output)}"
-    return group.run(text, step, [output], async_op, ours.report_write)
+    """Gives rank r the sum of the r-th inputs, which may be used up or stay."""
+    by = group.backend_for(output.device.type)
+    op = by.check_op(op, output.dtype)
+    ours, rows = Staged(output, False, by.device), by.rows_to_reduce(inputs, used_up)
+    return by.run(
+        f"{name}({op.name}) {describe(output)}",
+        lambda call: by.reduce_scatter(ours.row, rows, op, call),
+        [output],
+        async_op,
+        ours.report_write,
+    )
 
 
 # --------------------------------------------------------------------------------------- all to all
@@ -424,11 +423,13 @@ def exchange_all(
             f"{name}: rank {rank} sends itself {inputs[rank].numel()} elements and expects "
             f"{outputs[rank].numel()}"
         )
-    staged, rows = stage(outputs, read=False), [one.row for one in stage(inputs)]
+    by = group.backend_for(inputs[0].device.type)
+    staged = stage(outputs, False, by.device)
+    rows = [one.row for one in stage(inputs, True, by.device)]
     targets = [one.row for one in staged]
-    return group.run(
+    return by.run(
         f"{name} {str(inputs[0].dtype).removeprefix('torch.')}",
-        lambda call: rings.all_to_all(group.links, targets, rows, call),
+        lambda call: by.all_to_all(targets, rows, call),
         list(outputs) if result is None else result,
         async_op,
         writer(staged),
@@ -452,13 +453,8 @@ def barrier(
         return None
     group = group_of(group)
     seconds = timeout.total_seconds() if timeout is not None else None
-    return group.run(
-        "barrier",
-        lambda call: rings.barrier(group.links, call),
-        [],
-        async_op,
-        seconds=seconds,
-    )
+    by = group.backend_for(group.default_device)
+    return by.run("barrier", by.barrier, [], async_op, seconds=seconds)
 
 
 def monitored_barrier(
@@ -466,15 +462,19 @@ def monitored_barrier(
 ) -> None:
     """A barrier whose error at rank 0 names the first rank that did not come in time, or all.
 
+    Raises ValueError in a group by NCCL alone.
     https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier
     """
     if is_outside(group, "monitored_barrier"):
         return
     group = group_of(group)
+    if group.default_device != "cpu":
+        raise ValueError("monitored_barrier is only implemented for GLOO backend.")
     seconds = timeout.total_seconds() if timeout is not None else None
-    group.run(
+    by = group.backend_for("cpu")
+    by.run(
         "monitored_barrier",
-        lambda call: rings.monitored_barrier(group.links, wait_all_ranks, call),
+        lambda call: by.monitored_barrier(wait_all_ranks, call),
         [],
         seconds=seconds,
     )

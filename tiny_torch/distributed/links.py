@@ -52,6 +52,9 @@ class Call:
     `ranks` turns a rank of the group into the one that errors name.
     """
 
+    channel: Any  # where NCCL does it
+    is_beside = False  # whether the thread that began it goes on
+
     def __init__(self, number: int, text: str, seconds: float, ranks: list[int]) -> None:
         self.number, self.text, self.seconds, self.ranks = number, text, seconds, ranks
         self.end = time.monotonic() + seconds

@@ -43,14 +43,12 @@ def begin(
 ) -> Work:
     if group.broken:
         raise DistBackendError(f"{name}: the group has failed before: {group.broken}")
-    staged = Staged(tensor, read=sending)
+    by = group.backend_for(tensor.device.type)
+    staged = Staged(tensor, sending, by.device)
     whom = "any rank" if peer is None else f"rank {group.ranks[peer]}"
     text = f"{name} {'to' if sending else 'from'} {whom}, tag {tag}, {describe(tensor)}"
     after = None if sending else staged.report_write
-    seconds = group.timeout.total_seconds()
-    work = Work(text, seconds, [tensor], after, group.post.cancel)
-    (group.post.send if sending else group.post.receive)(peer, tag, staged.row.bytes, work)
-    return work
+    return by.begin(text, staged.row, tensor, peer, tag, after)
 
 
 def isend(
@@ -154,7 +152,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begins all of the sends and receives.
+    """Begins all of the sends and receives; by NCCL they are one Work, and tags are not looked at.
 
     https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.batch_isend_irecv
     """
@@ -165,7 +163,10 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
         )
     if not p2p_op_list:
         raise IndexError("list index out of range")
-    return [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
+    by = p2p_op_list[0].group.backend_for(p2p_op_list[0].tensor.device.type)
+    with by.batch() as works:
+        begun = [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
+    return works or begun
 
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]

@@ -19,6 +19,7 @@ from tiny_torch.distributed.rows import Flat
 from tiny_torch.distributed.work import Work
 
 HEADERS, BODIES = 0, 1  # tags of a collective's messages
+PAUSE = 5e-5  # seconds between questions whether messages have come
 
 
 def is_mpi_available() -> bool:
@@ -74,7 +75,10 @@ class MPILinks:
         return share_by(self, ours, call)
 
     def wait(self, requests: list[Any], peers: list[int], call: Call) -> None:
+        """Asks until all are done; beside a thread that computes, not all the time."""
         while not self.mpi.Request.Testall(requests):
+            if call.is_beside:
+                time.sleep(PAUSE)
             if call.seconds_left() < 0:
                 missing = [p for p, r in zip(peers, requests, strict=True) if not r.Test()]
                 raise call.late(missing or peers)
@@ -103,12 +107,16 @@ class MPIPost:
 
         def ask() -> None:
             pause = 1e-5
-            while not request.Test(status):
-                time.sleep(pause)
-                pause = min(2 * pause, 1e-3)
+            try:
+                while not request.Test(status):
+                    time.sleep(pause)
+                    pause = min(2 * pause, 1e-3)
+            except self.links.mpi.Exception as error:  # more came than there is room for
+                work.finish(DistBackendError(f"{work.text}: {error}"))
+                return
             work.source = status.Get_source()
             size = status.Get_count(self.links.mpi.BYTE)
-            short = size != len(view) and work.source >= 0 and work.text.startswith("recv")
+            short = size != len(view) and work.source >= 0 and work.text.startswith("irecv")
             told = f"{work.text}: {size} bytes arrived, {len(view)} were expected"
             work.finish(DistBackendError(told) if short else None)
 

@@ -1,5 +1,7 @@
 """Collectives of Python objects: pickled, sent as bytes behind their lengths, and unpickled.
 
+The bytes are on the CPU, or on the GPU in a group by NCCL alone.
+
 As in PyTorch: pickles run code when they are read, so the ranks must trust each other.
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather_object
 """
@@ -19,12 +21,26 @@ from tiny_torch.distributed.world import group_of
 Tensor = torch.Tensor
 
 
-def pack(thing: Any) -> Tensor:
-    return torch.frombuffer(bytearray(pickle.dumps(thing)), dtype=torch.uint8)
+def pack(thing: Any, group: Any) -> Tensor:
+    data = torch.frombuffer(bytearray(pickle.dumps(thing)), dtype=torch.uint8)
+    return data.to(group.default_device)
 
 
 def unpack(data: Tensor, size: int) -> Any:
-    return pickle.loads(bytes(data[:size].numpy()))
+    return pickle.loads(bytes(data[:size].cpu().numpy()))
+
+
+def sizes_of(packed: list[Tensor], group: Any) -> Tensor:
+    sizes = [data.numel() for data in packed]
+    return torch.tensor(sizes, dtype=torch.int64, device=group.default_device)
+
+
+def zeros(count: int, group: Any) -> Tensor:
+    return torch.zeros(count, dtype=torch.int64, device=group.default_device)
+
+
+def room(size: int, group: Any) -> Tensor:
+    return torch.empty(size, dtype=torch.uint8, device=group.default_device)
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
@@ -32,23 +48,23 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     if is_outside(group, "all_gather_object"):
         return
     group = group_of(group)
-    data = pack(obj)
+    data = pack(obj, group)
     sizes = gathered_sizes(data, group)
     longest = max(sizes)
-    rows = [torch.empty(longest, dtype=torch.uint8) for _ in sizes]
+    rows = [room(longest, group) for _ in sizes]
     all_gather(rows, pad_to(data, longest), group)
     for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
         object_list[i] = unpack(row, size)
 
 
 def gathered_sizes(data: Tensor, group: Any) -> list[int]:
-    sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(group.size())]
-    all_gather(sizes, torch.tensor([data.numel()]), group)
+    sizes = [zeros(1, group) for _ in range(group.size())]
+    all_gather(sizes, sizes_of([data], group), group)
     return [int(size) for size in sizes]
 
 
 def pad_to(data: Tensor, size: int) -> Tensor:
-    row = torch.zeros(size, dtype=torch.uint8)
+    row = torch.zeros(size, dtype=torch.uint8, device=data.device)
     row[: data.numel()] = data
     return row
 
@@ -70,10 +86,10 @@ def gather_object(
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
     if not at_root and object_gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    data = pack(obj)
+    data = pack(obj, group)
     sizes = gathered_sizes(data, group)
     longest = max(sizes)
-    rows = [torch.empty(longest, dtype=torch.uint8) for _ in sizes] if at_root else None
+    rows = [room(longest, group) for _ in sizes] if at_root else None
     gather(pad_to(data, longest), rows, group=group, group_dst=root)
     if rows is not None and object_gather_list is not None:
         for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
@@ -93,12 +109,10 @@ def broadcast_object_list(
     group = group_of(group)
     root = place_of("broadcast", group, src, group_src, 0)
     at_root = group.rank() == root
-    packed = [pack(thing) for thing in object_list] if at_root else []
-    sizes = torch.zeros(len(object_list), dtype=torch.int64)
-    if at_root:
-        sizes = torch.tensor([data.numel() for data in packed], dtype=torch.int64)
+    packed = [pack(thing, group) for thing in object_list] if at_root else []
+    sizes = sizes_of(packed, group) if at_root else zeros(len(object_list), group)
     broadcast(sizes, group=group, group_src=root)
-    data = torch.cat(packed) if packed else torch.empty(int(sizes.sum()), dtype=torch.uint8)
+    data = torch.cat(packed) if packed else room(int(sizes.sum()), group)
     broadcast(data, group=group, group_src=root)
     if not at_root:
         fill_list(object_list, data, sizes)
@@ -129,18 +143,18 @@ def scatter_object_list(
     root = place_of("scatter", group, src, group_src, 0)
     at_root = group.rank() == root
     packed: list[Tensor] | None = None
-    size = torch.zeros(2, dtype=torch.int64)  # the longest, and one's own
+    size = zeros(2, group)  # the longest, and one's own
     sizes = None
     if at_root:
         if scatter_object_input_list is None:
             raise ValueError("source rank must provide non-None scatter_object_input_list")
-        packed = [pack(thing) for thing in scatter_object_input_list]
+        packed = [pack(thing, group) for thing in scatter_object_input_list]
         longest = max((data.numel() for data in packed), default=0)
-        sizes = [torch.tensor([longest, data.numel()]) for data in packed]
+        sizes = [torch.tensor([longest, data.numel()], device=data.device) for data in packed]
         packed = [pad_to(data, longest) for data in packed]
     scatter(size, sizes, group=group, group_src=root)
     longest, own = size.tolist()
-    row = torch.empty(longest, dtype=torch.uint8)
+    row = room(longest, group)
     scatter(row, packed, group=group, group_src=root)
     scatter_object_output_list[0] = unpack(row, own)
 
@@ -156,9 +170,9 @@ def send_object_list(
     """Sends objects to a rank, which calls `recv_object_list` with a list of the same length."""
     if is_outside(group, "send_object_list"):
         return
-    packed = [pack(thing) for thing in object_list]
-    sizes = torch.tensor([data.numel() for data in packed], dtype=torch.int64)
-    send(sizes, dst, group, group_dst=group_dst)
+    group = group_of(group)
+    packed = [pack(thing, group) for thing in object_list]
+    send(sizes_of(packed, group), dst, group, group_dst=group_dst)
     send(torch.cat(packed), dst, group, group_dst=group_dst)
 
 
@@ -173,9 +187,10 @@ def recv_object_list(
     """Receives objects into the list, from anyone where no rank is given; answers who sent."""
     if is_outside(group, "recv_object_list"):
         return -1
-    sizes = torch.zeros(len(object_list), dtype=torch.int64)
+    group = group_of(group)
+    sizes = zeros(len(object_list), group)
     sender = recv(sizes, src, group, group_src=group_src)
-    data = torch.empty(int(sizes.sum()), dtype=torch.uint8)
+    data = room(int(sizes.sum()), group)
     recv(data, sender, group)
     fill_list(object_list, data, sizes)
     return sender

@@ -15,10 +15,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from tiny_torch.distributed import spans
 from tiny_torch.distributed.errors import DistBackendError
-from tiny_torch.distributed.links import Call, Links
-from tiny_torch.distributed.mpi import MPILinks, MPIPost
-from tiny_torch.distributed.post import Post
+from tiny_torch.distributed.host import HostBackend
+from tiny_torch.distributed.links import Call
+from tiny_torch.distributed.nccl import NCCLBackend
 from tiny_torch.distributed.stores import PrefixStore, Store
 from tiny_torch.distributed.work import Work
 
@@ -42,20 +43,26 @@ class ProcessGroup:
         self.backend, self.ranks, self.group_name, self.group_desc = backend, ranks, name, desc
         self.timeout = timeout
         self.store = PrefixStore(f"group {name}", store)
-        self.me, seconds = ranks.index(me), timeout.total_seconds()
-        self.links: Any
-        self.post: Any
-        if backend_of(backend) == "mpi":
-            self.links = MPILinks(ranks)
-            self.post = MPIPost(self.links)
-        else:
-            self.links = Links(self.me, len(ranks), self.store, seconds)
-            self.post = Post(self.links.channels[1])
-        self.broken = ""
+        self.me, self.broken = ranks.index(me), ""
         self.number = 0  # of collectives so far
         self.waiting = 0  # begun or queued
         self.guard, self.turn = threading.Lock(), threading.Lock()
         self.queue: queue.SimpleQueue[Any] | None = None
+        kinds = backends_of(backend)
+        made = {k: (NCCLBackend if k == "nccl" else HostBackend)(self, k) for k in kinds.values()}
+        self.by_device: dict[str, Any] = {place: made[kind] for place, kind in kinds.items()}
+
+    def backend_for(self, device: str) -> Any:
+        """What moves the tensors of a kind of device; RuntimeError where nothing does."""
+        found = self.by_device.get(device) or self.by_device.get("")
+        if found is None:
+            raise RuntimeError(f"No backend type associated with device type {device}")
+        return found
+
+    @property
+    def default_device(self) -> str:
+        """Where what the group itself sends has its place: the CPU, if it moves tensors of that."""
+        return "cpu" if {"", "cpu"} & self.by_device.keys() else next(iter(self.by_device))
 
     def rank(self) -> int:
         """This process's place in the group."""
@@ -129,19 +136,24 @@ class ProcessGroup:
         error: BaseException | None = None
         try:
             with self.turn:
-                self.perform(number, text, step, limit)
+                self.perform(number, text, step, limit, is_beside=True)
         except BaseException as mistake:
             error = mistake
         with self.guard:
             self.waiting -= 1
         work.finish(error)
 
-    def perform(self, number: int, text: str, step: Step, seconds: float) -> None:
+    def perform(
+        self, number: int, text: str, step: Step, seconds: float, is_beside: bool = False
+    ) -> None:
         if self.broken:
             raise DistBackendError(f"{text}: the group has failed before: {self.broken}")
         call = Call(number, text, seconds, self.ranks)
+        call.is_beside = is_beside
+        begin = time.perf_counter_ns()
         try:
             step(call)
+            spans.note(text, spans.BESIDE if is_beside else spans.WITHIN, begin)
         except DistBackendError as error:
             raise self.give_up(call, error) from None
         except BaseException as error:  # it stopped in the middle: others must not wait
@@ -164,21 +176,28 @@ class ProcessGroup:
         thread.start()
         thread.join(SECONDS_FOR_REASONS)
         self.broken = (answer or [reason])[-1]
-        self.links.close()
+        self.close_backends()
         if self.broken.startswith(reason):
             return DistBackendError(self.broken)
         return DistBackendError(f"{reason}; what failed first: {self.broken}")
 
     def who_is_silent(self, call: Call) -> str:
-        """After a timeout: who does not say either that it waited in vain."""
-        self.store.set(f"late {call.number} {self.me}", "")
+        """After a timeout: who does not say that it waited in vain, too, or for something else."""
+        if not call.number:  # a message, of which others need not know
+            return ""
+        key = f"late {call.number}"
+        self.store.set(f"{key} {self.me}", call.text)
         end = time.monotonic() + SECONDS_FOR_REASONS / 2
         silent = list(range(self.size()))
         while silent and time.monotonic() < end:
             time.sleep(0.05)
-            silent = [r for r in silent if not self.store.check([f"late {call.number} {r}"])]
+            silent = [r for r in silent if not self.store.check([f"{key} {r}"])]
+        told = ""
+        for rank in sorted(set(range(self.size())) - set(silent)):
+            if (text := self.store.get(f"{key} {rank}").decode()) != call.text:
+                told += f"; rank {self.ranks[rank]} is in {text}"
         ranks = ", ".join(str(self.ranks[rank]) for rank in silent)
-        return f"; nothing is heard of rank {ranks}" if silent else ""
+        return told + (f"; nothing is heard of rank {ranks}" if silent else "")
 
     def close(self) -> None:
         """Waits for what was begun, then ends the connections."""
@@ -188,14 +207,28 @@ class ProcessGroup:
             self.queue.put((last, 0, "", lambda call: None, 0.0))
             last._done.wait(self.timeout.total_seconds())
             self.queue.put(None)
+        self.close_backends()
         self.broken = self.broken or "it was destroyed"
-        self.links.close()
+
+    def close_backends(self) -> None:
+        for backend in set(self.by_device.values()):
+            backend.close(bool(self.broken))
 
 
-def backend_of(backend: str) -> str:
-    """The name of what moves tensors of the CPU: of "cpu:gloo,cuda:nccl" it is "gloo"."""
-    for part in backend.lower().split(","):
-        device, _, name = part.rpartition(":")
-        if device in ("", "cpu"):
-            return name
-    return backend.lower()
+def backends_of(backend: str) -> dict[str, str]:
+    """Which backend moves the tensors of which kind of device; "" stands for all others.
+
+    >>> backends_of("cpu:gloo,cuda:nccl"), backends_of("gloo"), backends_of("nccl")
+    ({'cpu': 'gloo', 'cuda': 'nccl'}, {'': 'gloo'}, {'cuda': 'nccl'})
+    """
+    if ":" not in backend:
+        return {"cuda" if backend == "nccl" else "": backend}
+    parts = [part.partition(":") for part in backend.split(",")]
+    if not all(device and name for device, _, name in parts):
+        raise ValueError(
+            f"The custom backend string argument is invalid: {backend}.\n"
+            "                Custom backend string is an experimental feature where the backend "
+            'string must be in the format:\n                "<device_type1>:<backend1>,'
+            "<device_type2>:<backend2>...\". e.g. 'cpu:gloo,cuda:nccl'"
+        )
+    return {device: name for device, _, name in parts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,8 @@ from tiny_torch.distributed.rows import Flat
 class ReduceOp(enum.IntEnum):
     """How collectives combine what the ranks have.
 
-    SUM, PRODUCT, MIN, MAX of all dtypes; AVG of floating ones; BAND, BOR, BXOR of others.
+    SUM, PRODUCT, MIN, MAX of all dtypes; AVG of floating ones; BAND, BOR, BXOR of others. By NCCL,
+    AVG of integers, too, none of the last three, and `_make_nccl_premul_sum(factor)`.
     https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.ReduceOp
     """
 
@@ -26,6 +28,22 @@ class ReduceOp(enum.IntEnum):
     BOR = 6
     BXOR = 7
     PREMUL_SUM = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class PremulSum:
+    """NCCL's sum of what each rank multiplies by a factor of its own."""
+
+    factor: float
+    name = "PREMUL_SUM"
+
+
+def make_nccl_premul_sum(factor: float | torch.Tensor) -> PremulSum:
+    """A ReduceOp for NCCL: the sum of what each rank has, times its factor.
+
+    A tensor must have one element. RuntimeError where it has not.
+    """
+    return PremulSum(float(factor))
 
 
 setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010 -- PyTorch's name of the enumeration's type
@@ -49,10 +67,10 @@ SCALAR_TYPES = {
 
 def check_op(op: Any, dtype: torch.dtype) -> ReduceOp:
     """The op; TypeError for what is none, RuntimeError for a dtype that it does not combine."""
+    if op is ReduceOp.PREMUL_SUM or isinstance(op, PremulSum):
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a torch.distributed.ReduceOp, got {op!r}")
-    if op is ReduceOp.PREMUL_SUM:
-        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
     if op in BITWISE and dtype.is_floating_point:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
     if op is ReduceOp.AVG and not dtype.is_floating_point:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from tiny_torch import _core
 from tiny_torch.tensor import Tensor, wrap
 
@@ -49,3 +52,13 @@ def flat(tensor: Tensor) -> Flat:
     """The memory of a contiguous CPU tensor."""
     array = tensor.array
     return Flat(wrap(array.reinterpret(array.dtype, (tensor.numel(),), (1,), array.offset)))
+
+
+def join(rows: Sequence[Flat]) -> Flat | None:
+    """Rows that lie one behind the other in the same memory, as one; None if they do not."""
+    first = rows[0].elements.array
+    for before, row in pairwise(r.elements.array for r in rows):
+        if row.storage_id != first.storage_id or row.offset != before.offset + before.size:
+            return None
+    size = sum(map(len, rows))
+    return Flat(wrap(first.reinterpret(first.dtype, (size,), (1,), first.offset)))

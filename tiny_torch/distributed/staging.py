@@ -92,14 +92,14 @@ def root_of(
 
 
 class Staged:
-    """A tensor's memory as a row: its own if it is contiguous and on the CPU, else a copy's."""
+    """A tensor's memory as a row: its own if it is contiguous and on `device`, else a copy's."""
 
-    def __init__(self, tensor: Tensor, read: bool = True) -> None:
+    def __init__(self, tensor: Tensor, read: bool = True, device: str = "cpu") -> None:
         self.tensor = self.place = tensor
-        if not (tensor.is_cpu and tensor.is_contiguous()):
+        if not (tensor.device.type == device and tensor.is_contiguous()):
             plain = tensor.detach()
-            self.place = plain.cpu().contiguous() if read else torch.empty_like(
-                plain, device="cpu", memory_format=torch.contiguous_format
+            self.place = plain.to(device).contiguous() if read else torch.empty_like(
+                plain, device=device, memory_format=torch.contiguous_format
             )  # fmt: skip
             if self.place is plain or self.place.data_ptr() == plain.data_ptr():
                 self.place = plain.clone(memory_format=torch.contiguous_format)
@@ -114,8 +114,8 @@ class Staged:
                 self.tensor.detach().copy_(self.place)
 
 
-def stage(tensors: Sequence[Tensor], read: bool = True) -> list[Staged]:
-    return [Staged(tensor, read) for tensor in tensors]
+def stage(tensors: Sequence[Tensor], read: bool, device: str) -> list[Staged]:
+    return [Staged(tensor, read, device) for tensor in tensors]
 
 
 def writer(staged: Sequence[Staged]) -> Callable[[], None]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from time import perf_counter_ns
 from typing import Any, Generic, TypeVar
 
+from tiny_torch.distributed import spans
 from tiny_torch.distributed.errors import DistBackendError
 
 T = TypeVar("T")
@@ -167,12 +169,13 @@ class Work:
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Waits until it is done: True; raises why it failed, or DistBackendError when late."""
-        seconds = timeout.total_seconds() if timeout else None
+        seconds, begin = timeout.total_seconds() if timeout else None, perf_counter_ns()
         if not self._done.wait(self.seconds if seconds is None and self._give_up else seconds):
             if self._give_up is not None:
                 self._give_up(self)
             late = self.seconds if seconds is None else seconds
             raise DistBackendError(f"{self.text}: waited {late:g} s")
+        spans.note(self.text, spans.WAIT, begin)
         if self._error is not None:
             raise self._error
         return True

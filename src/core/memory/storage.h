@@ -114,7 +114,7 @@ struct Storage {
   // More memory, to which the elements move. RuntimeError where somebody else has the address.
   void grow(size_t to_bytes);
   // Another number of bytes. Of fewer the rest goes back to the system, and reads as zeros: arrays
-  // may still look at it. NotImplementedError for fewer on a device.
+  // may still look at it. On a device they must not, until the storage has grown again.
   void resize(size_t to_bytes);
   // Moves into memory that processes forked from now on share, and others through its file: on the
   // host, and else nothing.

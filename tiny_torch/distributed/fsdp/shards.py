@@ -25,7 +25,6 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed.collectives import scatter_reduced
 from tiny_torch.distributed.pieces import Piece, cut, mark, piece_of, shard_sizes
-from tiny_torch.distributed.rows import flat
 from tiny_torch.distributed.world import new_group, world
 from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parameter import Parameter
@@ -245,9 +244,8 @@ class Shards:
             for elements, part in shard.parts_in(its):
                 part.copy_(whole[elements])
         found = torch.empty_like(table[:1])
-        rows = [flat(row) for row in table.cpu()]
         sum_up = torch.distributed.ReduceOp.SUM
-        work: Any = scatter_reduced("fully_shard", group, found, rows, sum_up, True)
+        work: Any = scatter_reduced("fully_shard", group, found, list(table), sum_up, True, True)
 
         def finish() -> None:
             work.wait()

@@ -1,8 +1,8 @@
 """`PipelineStage`: some layers at a rank, and the messages that come and go for a microbatch.
 
 Stage i of a group of n ranks is at rank i % n. Its forward takes what stage i - 1 sends, and its
-backward the gradients that stage i + 1 sends for what it got. A message has a tag of its own, so
-that it does not matter which comes first. Shapes and dtypes travel once, before the first tensors.
+backward the gradients that stage i + 1 sends for what it got. Either has a tag of its own, under
+which microbatches come in their order. Shapes and dtypes travel once, before the first tensors.
 
 A part may be DistributedDataParallel, or sharded by `fully_shard`: gradients of microbatches add up
 at each rank, and are averaged over the others in the backward of the last one.
@@ -72,7 +72,7 @@ class PipelineStage:
         self.expected = [metas_of(args) for args in (input_args, output_args)]
         self.input_metas: list[Meta] | None = None  # of what the stage before sends
         self.output_metas: list[Meta] | None = None
-        self.here: dict[int, list[Tensor]] = {}  # messages between this rank's stages, by tag
+        self.here: dict[tuple[int, int], list[Tensor]] = {}  # between this rank's stages, by tag
         self.clear()
 
     def clear(self) -> None:
@@ -89,14 +89,14 @@ class PipelineStage:
         """The rank in the group at which a stage is."""
         return stage % self.group_size
 
-    def tag(self, stage: int, microbatch: int, way: int) -> int:
-        """The number of the message that stage `stage` receives for a microbatch."""
-        return 1 + way + 2 * (microbatch * self.num_stages + stage)
+    def tag(self, stage: int, way: int) -> int:
+        """The tag of the messages that stage `stage` receives, one for each microbatch."""
+        return 1 + way + 2 * stage
 
     def send(self, stage: int, microbatch: int, way: int, tensors: list[Tensor]) -> None:
-        tag = self.tag(stage, microbatch, way)
+        tag = self.tag(stage, way)
         if self.peer(stage) == self.group_rank:
-            self.here[tag] = tensors
+            self.here[tag, microbatch] = tensors
             return
         for tensor in tensors:
             tensor = tensor.contiguous()
@@ -104,9 +104,9 @@ class PipelineStage:
             self.sent.append((work, tensor))
 
     def receive(self, sender: int, microbatch: int, way: int, metas: list[Meta]) -> list[Tensor]:
-        tag = self.tag(self.stage_index, microbatch, way)
+        tag = self.tag(self.stage_index, way)
         if self.peer(sender) == self.group_rank:
-            return self.here.pop(tag)
+            return self.here.pop((tag, microbatch))
         found = [torch.empty(shape, dtype=dtype, device=self.device) for shape, dtype in metas]
         peer = self.peer(sender)
         works: list[Any] = [irecv(t, group=self.group, group_src=peer, tag=tag) for t in found]

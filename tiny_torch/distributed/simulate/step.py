@@ -16,13 +16,20 @@ from tiny_torch.utils import memory
 
 @dataclass(frozen=True)
 class Layer:
-    """Seconds of its forward and backward; bytes of its parameters and of its output."""
+    """Seconds of its forward and backward; bytes of its parameters and of its output.
+
+    `sizes` are the bytes of each parameter; if left out, there is one.
+    """
 
     name: str
     forward: float
     backward: float
     parameters: int
     output: int
+    sizes: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(self.sizes) or (self.parameters,))
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,8 @@ def record_step(
     """The step that `loss_of(model)` begins: medians of some, after one that is not counted.
 
     A layer is a module with parameters of its own; what others compute counts to the layer that
-    follows, in forward and in backward. ValueError where none has run.
+    follows, in forward and in backward. One whose parameters another uses, as attention does its
+    output's, has a backward only. ValueError where none has run.
 
     >>> import tiny_torch as torch
     >>> from tiny_torch.distributed.simulate import record_step
@@ -160,6 +168,10 @@ def record_step(
     order = list(forwards[-1])
     if not order:
         raise ValueError("record_step: no module with parameters has run")
+    graded = list(backwards[-1])
+    for i, name in enumerate(graded):
+        if name not in order:  # backward comes to it behind the one that it follows here
+            order.insert(order.index(graded[i - 1]) if i else len(order), name)
 
     def median(runs: list[dict[str, float]], name: str) -> float:
         return statistics.median(run.get(name, 0.0) for run in runs[1:])
@@ -171,6 +183,7 @@ def record_step(
             median(backwards, name),
             sum(size_of(p) for p in watch.layers[name].parameters(recurse=False)),
             watch.outputs.get(name, 0),
+            tuple(size_of(p) for p in watch.layers[name].parameters(recurse=False)),
         )
         for name in order
     )

@@ -62,14 +62,15 @@ def growing(gradients: float, activations: float) -> float:
 def buckets_of(step: Step) -> list[tuple[float, int]]:
     """When in backward each bucket of gradients is full, and its bytes, as in reducer.py."""
     found: list[tuple[float, int]] = []
-    size, now = 0, 0.0
+    size, full, now = 0, 0.0, 0.0  # of the bucket that is being filled
     for layer in reversed(step.layers):
-        limit = BUCKET if found else FIRST_BUCKET
-        if size and size + layer.parameters > limit:
-            found.append((now, size))
-            size = 0
-        size, now = size + layer.parameters, now + layer.backward
-    return [*found, (now, size)]
+        now += layer.backward
+        for parameter in reversed(layer.sizes):
+            if size and size + parameter > (BUCKET if found else FIRST_BUCKET):
+                found.append((full, size))
+                size = 0
+            size, full = size + parameter, now
+    return [*found, (full, size)]
 
 
 def data_parallel(

@@ -264,14 +264,17 @@ class Reducer:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, GradBucket(bucket))
             return
-        bucket.future = torch.distributed.all_reduce(bucket.buffer, group=self.group, async_op=True)
+        # nothing is left to compute behind the last one, so this thread may reduce it
+        bucket.future = torch.distributed.all_reduce(
+            bucket.buffer, group=self.group, async_op=not bucket.is_last
+        )
 
     def finish(self) -> None:
         """Waits for all buckets, and gives the parameters the averages."""
         self.find_nobodys()
         with torch.no_grad():
             for bucket in self.buckets:
-                answer = bucket.future.wait()
+                answer: Any = bucket.future.wait() if bucket.future is not None else None
                 if self.hook is not None:
                     answer = answer[0] if isinstance(answer, list) else answer
                     if answer is not bucket.buffer:
@@ -287,6 +290,7 @@ class Reducer:
         if known or not (self.static or self.find_unused):
             return
         used = torch.tensor([id(p) not in self.unused for p in self.parameters]).int()
+        used = used.to(self.group.default_device)
         torch.distributed.all_reduce(used, group=self.group)
         counts = zip(self.parameters, used.tolist(), strict=True)
         self.nobodys, self.is_known = {id(p) for p, count in counts if count == 0}, True

@@ -22,6 +22,7 @@ from tiny_torch.autograd.record import (
     watch_modules,
 )
 from tiny_torch.compat import run
+from tiny_torch.distributed import spans
 from tiny_torch.tensor import Tensor
 from tiny_torch.tools.profiler.limits import Limits, limits
 from tiny_torch.tools.profiler.peak import Change
@@ -36,6 +37,7 @@ usage: python -m tiny_torch profile [-o PAGE] script.py [args…]
        python -m tiny_torch profile [-o PAGE] -m module [args…]
 
 Runs a PyTorch script on tiny_torch and writes where its time and memory went: {PAGE}, or PAGE.
+Where there are several ranks, each writes a page of its own: profile.rank0.html.
 It ends as the script does; a script that fails, exits or is interrupted leaves its page, too."""
 
 
@@ -61,11 +63,13 @@ class ScriptRecord:
         self.rows: list[Any] = []
         self.costs: list[int] = []  # of each row, ns
         self.changes: list[Change] = []
+        self.spans: list[spans.Span] = []  # of collectives
         self.start = self.stop = 0
 
     def begin(self) -> None:
         watch_modules(self, True)
         watch_items(True)
+        spans.record(True)
         start_record(True, False, self.place)
         _core.listen_to_storages(self.on_storage)
         self.start = perf_counter_ns()
@@ -96,6 +100,7 @@ class ScriptRecord:
         self.stop = perf_counter_ns()
         _core.listen_to_storages(None)
         self.rows = stop_record()
+        self.spans = spans.record(False)
         watch_items(False)
         watch_modules(self, False)
 
@@ -142,6 +147,9 @@ def main(arguments: list[str]) -> int:
         print(USAGE, file=sys.stderr)
         return 2
     target = os.path.abspath(target)  # the script may go elsewhere
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        stem, end = os.path.splitext(target)
+        target = f"{stem}.rank{os.environ.get('RANK', '0')}{end}"
     if not os.path.isdir(os.path.dirname(target)):
         print(f"profile: there is no folder for {target}", file=sys.stderr)
         return 2
@@ -160,7 +168,8 @@ def main(arguments: list[str]) -> int:
         watch.end()
         if began:
             note = f"Only the first {MOST} calls are here." if watch.left < 0 else ""
-            text = profile_page(watch.totals(limits()), watch.changes, " ".join(arguments), note)
+            script, totals = " ".join(arguments), watch.totals(limits())
+            text = profile_page(totals, watch.changes, script, note, watch.spans)
             write_whole(target, text)
             print(f"profile: {target}", file=sys.stderr)
     return 0

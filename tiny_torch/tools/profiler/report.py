@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import html
 import linecache
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from threading import get_ident
 
 import tiny_torch as torch
 from tiny_torch.autograd._profiler.table import format_memory, format_time
+from tiny_torch.distributed.spans import Span
 from tiny_torch.tools.profiler.drawing import bar, curve, roofline
 from tiny_torch.tools.profiler.hints import hints
 from tiny_torch.tools.profiler.peak import Change, Peak, peak_of
+from tiny_torch.tools.profiler.processes import processes_part
 from tiny_torch.tools.profiler.totals import Sum, Totals
 from tiny_torch.utils.pages import document
 
@@ -47,6 +50,8 @@ svg { width: 100%; display: block; }
 .roof text { fill: var(--dim); font-size: 12px; } .roof .label { fill: var(--fg); }
 .grid line { stroke: var(--line); }
 .point { fill: var(--curve); fill-opacity: 0.55; stroke: var(--curve); }
+.processes { height: 68px; } .busy { fill: #4269d0; } .sent { fill: #3ca951; }
+.idle { fill: #efb118; }
 .hollow { fill: none; stroke: var(--curve); stroke-width: 2; }
 """
 
@@ -108,8 +113,10 @@ def makers(peak: Peak) -> list[tuple[float, list[str]]]:
     return lines
 
 
-def profile_page(totals: Totals, changes: list[Change], script: str, note: str = "") -> str:
-    """The page's text."""
+def profile_page(
+    totals: Totals, changes: list[Change], script: str, note: str = "", spans: Sequence[Span] = ()
+) -> str:
+    """The page's text; `spans` are what other processes had to do with it."""
     peak = peak_of(changes, totals)
     recording, limits, wall = totals.recording, totals.limits, totals.wall
     whole = (recording.stop - recording.start) / 1e3
@@ -127,6 +134,7 @@ def profile_page(totals: Totals, changes: list[Change], script: str, note: str =
         bar(totals.shares, wall),
         "<h2>What to do</h2>",
         enumeration([hint.text for hint in hints(totals, peak)]),
+        processes_part(spans, get_ident(), recording.start, recording.stop, table),
         "<h2>Ops</h2>",
         table(
             ("op", "share", "own time", "total", "calls", "GFLOP/s", "GB/s",
