@@ -64,8 +64,9 @@ class Runner {
 
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  std::vector<bool> written, const std::vector<NDArray>& outputs,
-                 const Program* before)
-    : written_(std::move(written)),
+                 const Program* before, const Passes& passes)
+    : passes_(passes),
+      written_(std::move(written)),
       is_plan_(recording.is_plan),
       outside_bytes_(recording.outside_bytes) {
   add_externals(recording, externals);
@@ -88,16 +89,59 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
     outputs_.push_back(
         {buffer, x.data() - recording.buffers[buffer].data, x.shape(), x.strides(), x.dtype()});
   }
-  buffers_ = std::move(recording.buffers);
-  steps_ = std::move(recording.steps);
-  slots_ = std::move(recording.slots);
+  Listing listing{
+      std::move(recording.steps), std::move(recording.slots), std::move(recording.buffers), {}};
+  change(listing);
+  buffers_ = std::move(listing.buffers);
+  steps_ = std::move(listing.steps);
+  slots_ = std::move(listing.slots);
   note_launches();
-  chains_ = make_chains(steps_, slots_, buffers_);
+  if (passes_.has(Pass::Chains)) chains_ = make_chains(steps_, slots_, buffers_);
   draws_ = recording.draws;
   for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
   for (const Buffer& buffer : buffers_)
     wanted_.push_back(buffer.external == Buffer::kBorn && buffer.alive && buffer.first >= 0);
   plan();
+}
+
+// Adds the kernels' scratch memory, and runs the passes over single launches.
+void Program::change(Listing& listing) {
+  for (int i = 0; i < listing.size(); ++i) {
+    Step& step = *listing.steps[i];
+    if (step.scratch_bytes == 0) continue;
+    const int buffer = static_cast<int>(listing.buffers.size());
+    listing.slots.push_back({i, &step.scratch, buffer, 0, Access::kWrites});
+    listing.buffers.push_back(
+        {nullptr, static_cast<size_t>(step.scratch_bytes), Buffer::kBorn, 0, i, i, false});
+  }
+  for (const Buffer& buffer : listing.buffers)
+    listing.held.push_back(buffer.external != Buffer::kBorn || buffer.alive);
+  for (const Output& output : outputs_) listing.held[output.buffer] = true;
+  const auto note = [&](const char* name) {
+    const std::vector<int64_t> live = listing.live_bytes();
+    passed_.push_back(
+        {name, listing.size(), live.empty() ? 0 : *std::max_element(live.begin(), live.end())});
+  };
+  note("recorded");
+  const std::pair<Pass, void (*)(Listing&)> changes[] = {
+      {Pass::Dead, drop_dead}, {Pass::Doubles, share_doubles}, {Pass::Recompute, recompute}};
+  for (const auto& [pass, change] : changes) {
+    if (!passes_.has(pass)) continue;
+    change(listing);
+    note(name_of(pass));
+  }
+  changes_ = passed_.size();
+}
+
+int64_t Program::most_at_once(const std::vector<int>& buffers) const {
+  std::vector<int64_t> change(launches_.size() + 1, 0);
+  for (int i : buffers) {
+    change[buffers_[i].first] += static_cast<int64_t>(buffers_[i].bytes);
+    change[buffers_[i].last + 1] -= static_cast<int64_t>(buffers_[i].bytes);
+  }
+  int64_t bytes = 0, most = 0;
+  for (int64_t each : change) most = std::max(most, bytes += each);
+  return most;
 }
 
 void Program::note_launches() {
@@ -107,9 +151,11 @@ void Program::note_launches() {
     // An optimizer's step could not be undone.
     if (!cuts_.empty() && step->may_differ() && !step->alternative)
       throw RuntimeError("checks elements after an optimizer's step or the like");
-    launches_.push_back({step->address(), cut != nullptr, {}, false, step->flops()});
+    launches_.push_back(
+        {step->address(), cut != nullptr, {}, false, step->flops(), step->recorded});
   }
   for (const Slot& slot : slots_) {
+    if (!buffers_[slot.buffer].data) continue;  // scratch
     std::vector<int>& buffers = launches_[slot.step].buffers;
     if (std::find(buffers.begin(), buffers.end(), slot.buffer) == buffers.end())
       buffers.push_back(slot.buffer);
@@ -156,7 +202,8 @@ void Program::add_externals(Recording& recording, const std::vector<NDArray>& ex
 int64_t Program::born_bytes() const {
   int64_t bytes = 0;
   for (const Buffer& buffer : buffers_)
-    if (buffer.external == Buffer::kBorn && buffer.first >= 0) bytes += aligned(buffer.bytes);
+    if (buffer.data && buffer.external == Buffer::kBorn && buffer.first >= 0)
+      bytes += aligned(buffer.bytes);
   return bytes;
 }
 
@@ -229,9 +276,15 @@ void Program::plan() {
       temporary.push_back(static_cast<int>(i));
     }
   }
+  passed_.erase(passed_.begin() + changes_, passed_.end());
+  const auto note = [&](Pass pass, int64_t bytes) {
+    if (passes_.has(pass)) passed_.push_back({name_of(pass), steps(), bytes});
+  };
+  note(Pass::Chains, most_at_once(temporary));
   // What is written over another takes its place, which is needed for longer.
   std::vector<Overwrite> taken;
   for (const Overwrite& x : overwrites_) {
+    if (!passes_.has(Pass::InPlace)) break;
     const auto to = std::find(temporary.begin(), temporary.end(), x.to);
     const auto from = std::find(temporary.begin(), temporary.end(), x.from);
     if (to == temporary.end() || from == temporary.end() || buffers_[x.from].last != x.step ||
@@ -241,6 +294,7 @@ void Program::plan() {
     temporary.erase(to);
     taken.push_back(x);
   }
+  note(Pass::InPlace, most_at_once(temporary));
   std::stable_sort(temporary.begin(), temporary.end(),
                    [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
   std::stable_sort(results.begin(), results.end(),
@@ -250,6 +304,7 @@ void Program::plan() {
     const Buffer& buffer = buffers_[i];
     Place& place = places_[i];
     for (int result : results) {
+      if (!passes_.has(Pass::Arena)) break;
       if (buffers_[result].bytes < buffer.bytes || buffers_[result].first <= buffer.last) continue;
       const int region = places_[result].region;
       place = {region, lowest_place(i, placed[region])};
@@ -257,13 +312,15 @@ void Program::plan() {
       place = {kTemporary, -1};
     }
     if (place.region == kTemporary) {
-      place.offset = lowest_place(i, placed[kTemporary]);
+      place.offset =
+          passes_.has(Pass::Arena) ? lowest_place(i, placed[kTemporary]) : sizes_[kTemporary];
       sizes_[kTemporary] = std::max(sizes_[kTemporary], place.offset + aligned(buffer.bytes));
     }
     auto& there = placed[place.region];
     const auto is_below = [&](int a, int b) { return places_[a].offset < places_[b].offset; };
     there.insert(std::upper_bound(there.begin(), there.end(), i, is_below), i);
   }
+  note(Pass::Arena, sizes_[kTemporary]);
   for (const Overwrite& x : taken) {
     places_[x.to] = places_[x.from];
     buffers_[x.from].last = x.step;
@@ -282,6 +339,7 @@ void Program::plan() {
 std::string Program::memory_of(int buffer) const {
   const Buffer& x = buffers_[buffer];
   if (x.external != Buffer::kBorn) return "given";
+  if (!x.data) return "scratch";
   if (places_[buffer].region == kKept) return "kept";
   if (places_[buffer].region >= kFirstExternal) {
     const auto is_it = [&](const Output& output) { return output.buffer == buffer; };
@@ -316,6 +374,7 @@ bool Program::run_steps(size_t begin, size_t end) const {
   for (size_t i = begin; i < end; ++i) {
     const Step& step = *steps_[i];
     const size_t other = i + step.behind, behind = other + step.alternative;
+    const ScratchArea area(step.scratch, step.scratch_bytes);
     if (!step.run()) {
       if (!step.alternative || !run_steps(other, behind)) return false;
       i = behind - 1;
