@@ -32,6 +32,7 @@ from tiny_torch.tensor import Tensor, wrap
 LIMIT = 8  # recordings of a function; what comes then runs as it is
 RECOMPILES = "Detected recompile when torch.compile stance is 'fail_on_recompile'"
 TENSORS: set[type] = {Tensor, Parameter, Buffer}
+NOTHING = _core.full((0,), 0, _core.float32, "cpu")  # in the place of an array that no launch uses
 CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
 
 
@@ -372,8 +373,11 @@ class Case:
         held = self.step.find(everything)
         if held is None:
             return None
+        arrays = [t.array for t in everything]
+        used = map(self.program.uses, range(len(arrays), len(arrays) + len(held)))
+        arrays += [a if is_used else NOTHING for a, is_used in zip(held, used, strict=True)]
         run = StepRun(self.step, everything, held, len(self.places))
-        done = self.program.run([t.array for t in everything] + held, run.advance)
+        done = self.program.run(arrays, run.advance)
         if done is None:
             return None
         run.advance(done[0])

@@ -5,7 +5,7 @@
 //   recompute  what is cheap, and read late, is computed again rather than kept     recompute.cpp
 //   chains     neighbouring elementwise launches run block by block                 chain.h
 //   in_place   gradients are written over what they are made from                   in_place.h
-//   arena      buffers share bytes if they do not live at the same time             program.cpp
+//   arena      buffers share bytes if they do not live at the same time             arena.cpp
 #pragma once
 #include <array>
 #include <string>

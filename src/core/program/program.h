@@ -16,6 +16,13 @@
 
 namespace tt {
 
+// What a buffer takes of a block.
+constexpr int64_t kAlign = 64;
+
+inline int64_t aligned(int64_t bytes) {
+  return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign;
+}
+
 class Program {
  public:
   struct Run {
@@ -105,8 +112,9 @@ class Program {
   void note_launches();
   void note_overwrite(int step, const InPlace& pointers);
   bool run_steps(size_t begin, size_t end) const;
-  // The memory of each region; its pointers are set.
-  std::vector<Ref<Storage>> place(const std::vector<NDArray>& externals);
+  // The memory of each region that launches behind cut number `piece` need; its pointers are set.
+  void place(int piece, const std::vector<NDArray>& externals, std::vector<Ref<Storage>>& made);
+  int piece_of(int launch) const;
   std::vector<NDArray> outputs_in(const std::vector<Ref<Storage>>& made,
                                   const std::vector<NDArray>& externals) const;
   bool has_other_overlaps(const std::vector<NDArray>& externals) const;
@@ -136,6 +144,7 @@ class Program {
 
   std::vector<Place> places_;   // of buffers
   std::vector<int64_t> sizes_;  // of regions that a run allocates
+  std::vector<int> pieces_;     // of regions: the cut behind which they are needed
   std::vector<std::vector<std::pair<char**, int64_t>>> pointers_;  // of each region
   std::vector<char*> bases_;  // where they pointed in the last run
   Ref<Storage> temporary_;    // kept from run to run: its pages are there

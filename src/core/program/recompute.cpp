@@ -16,6 +16,7 @@ namespace tt {
 namespace {
 
 constexpr size_t kMostLaunches = 8;  // copies for one buffer
+constexpr int kMostTimes = 3;        // that a buffer is computed again
 constexpr int64_t kLeastPart = 256;  // of the peak: smaller buffers stay
 
 // Copies of launches, before launch `at`; they write other buffers than the launches themselves.
@@ -26,10 +27,10 @@ struct Repeat {
 
 class Recompute {
  public:
-  // `done`: the buffers that have been computed again, or are there because one is.
-  Recompute(Listing& listing, std::set<int>& done)
+  // `times`: how often buffers have been computed again, or those that they are copies of.
+  Recompute(Listing& listing, std::map<int, int>& times)
       : x_(listing),
-        done_(done),
+        times_(times),
         by_step_(listing.by_step()),
         by_buffer_(listing.by_buffer()),
         bound_(listing.bound()),
@@ -41,7 +42,7 @@ class Recompute {
     peak_ = static_cast<int>(std::max_element(live_.begin(), live_.end()) - live_.begin());
     std::vector<int> order;
     for (size_t i = 0; i < x_.buffers.size(); ++i)
-      if (!x_.held[i] && !done_.count(static_cast<int>(i)) && x_.buffers[i].first < peak_ &&
+      if (!x_.held[i] && times_[static_cast<int>(i)] < kMostTimes && x_.buffers[i].first < peak_ &&
           peak_ < x_.buffers[i].last &&
           static_cast<int64_t>(x_.buffers[i].bytes) * kLeastPart >= live_[peak_])
         order.push_back(static_cast<int>(i));
@@ -115,11 +116,10 @@ class Recompute {
 
   void insert(const Repeat& repeat) {
     const int count = static_cast<int>(repeat.launches.size());
-    done_.insert(repeat.buffer);
     std::map<int, int> other;  // buffers
     for (int buffer : repeat.fresh) {
       other[buffer] = static_cast<int>(x_.buffers.size());
-      done_.insert(other[buffer]);
+      times_[other[buffer]] = buffer == repeat.buffer ? times_[buffer] + 1 : kMostTimes;
       x_.buffers.push_back(x_.buffers[buffer]);
       x_.held.push_back(false);
     }
@@ -177,7 +177,7 @@ class Recompute {
   }
 
   Listing& x_;
-  std::set<int>& done_;
+  std::map<int, int>& times_;
   std::vector<Slots> by_step_, by_buffer_;
   const std::vector<bool> bound_;
   const std::vector<int64_t> live_;
@@ -187,8 +187,8 @@ class Recompute {
 }  // namespace
 
 void recompute(Listing& listing) {
-  std::set<int> done;
-  while (Recompute(listing, done).apply()) {
+  std::map<int, int> times;
+  while (Recompute(listing, times).apply()) {
   }
 }
 
