@@ -120,7 +120,7 @@ class Compiled:
             raise RuntimeError(RECOMPILES)
         if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
             return self.function(*args, **kwargs)
-        recorder = Recorder(self.steps)
+        recorder = Recorder(self.steps, function=self.function)
         if not recorder.start():
             return self.function(*args, **kwargs)
         self.recorded += 1

@@ -100,7 +100,7 @@ def plan(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan:
     """
     inputs = [x for x in tree_flatten((args, kwargs))[0] if is_tensor(x)]
     made = step if isinstance(step, Compiled) else Compiled(step, steps=True)
-    recorder = Recorder(steps=True, is_plan=True)
+    recorder = Recorder(steps=True, is_plan=True, function=made.function)
     if not recorder.start():
         raise RuntimeError("plan: this thread records already, or another notes its memory")
     case = Case(inputs, True, made.passes)
