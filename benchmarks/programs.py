@@ -99,11 +99,12 @@ def peaks(make: Callable[[Any], Callable[[], Any]], passes: dict[str, bool]) -> 
 
 def memory_table(names: list[str], machine: str, passes: dict[str, bool]) -> list[str]:
     """Peaks over the model's own memory: parameters, optimizer's state, arguments."""
+    said = ", ".join([f"{name} {'on' if on else 'off'}" for name, on in passes.items()])
     lines = [
         "# Memory of training steps as programs",
         "",
         f"{machine}; MiB. Over the model's own: gradients, activations, scratch memory of kernels. "
-        "A plan counts all but the last.",
+        f"Passes: {said or 'as they are by default'}.",
         "",
         "| step | the model's own | eager, over it | program, over it | to eager | peak | planned "
         "| to the peak |",

@@ -41,6 +41,14 @@ def test_passes_have_names():
     assert pickle.loads(pickle.dumps(off)).choices == {"chains": False}
 
 
+def test_what_a_pass_changes_is_shown(capsys):
+    run = Compiled(lambda x: (x.exp() + x.exp()).tanh(), fullgraph=True)
+    run(torch.randn(5000))
+    run.show()
+    shown = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert shown[1:4] == ["recorded", "doubles", "chains"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_pass_is_off_by_its_name(name):
     def function(x):

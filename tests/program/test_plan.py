@@ -14,6 +14,7 @@ from tiny_torch.nn import functional as F
 from tiny_torch.program import plan, record
 
 sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks.programs import MODELS, peaks
 from benchmarks.steps import Mode, step_of
 
 
@@ -40,6 +41,14 @@ def test_a_plan_is_that_of_the_program(name):
     assert found.program.launches == program.launches
     assert found.program.buffers == program.buffers
     assert found.program.temporary_bytes == program.temporary_bytes
+
+
+@pytest.mark.parametrize("passes", [{}, {"recompute": True}])
+@pytest.mark.parametrize("name", ["LSTM by hand", "MLP, Adam", "LeNet", "DCGAN", "GPT, SDPA"])
+def test_a_plan_has_the_peak_that_the_allocator_has(name, passes):
+    own, eager, program, planned = peaks(MODELS[name], passes)
+    assert 0.97 * program < planned <= program
+    assert program < (eager if passes else 1.05 * eager) and own < program
 
 
 def test_what_dies_before_a_gradient_is_made_lies_in_its_memory():

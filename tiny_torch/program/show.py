@@ -11,7 +11,7 @@ FIRST, INNER, LAST, ALTERNATIVE = "┌", "│", "└", "or"
 
 
 def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
-    """The launches of a `_core.Program`, each with its module or phase, and its line."""
+    """What each pass has changed, and the launches with their modules or phases and lines."""
     rows = [("", "kernel", "memory", "in", "line")]
     marks = dict.fromkeys(range(len(program.launches)), "")
     for first, last in program.chains:
@@ -34,10 +34,11 @@ def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
         "  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip()
         for row in rows
     ]
-    passes = [
-        f"{name}: {count} launches, {size_text(size)} at once"
-        for name, count, size in program.passed
-    ]
+    passes, before = [], None
+    for name, *found in program.passed:
+        if found != before:
+            passes.append(f"{name}: {found[0]} launches, {size_text(found[1])} at once")
+        before = found
     return "\n".join([head, *passes, *lines])
 
 
