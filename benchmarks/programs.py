@@ -72,14 +72,17 @@ MODELS: dict[str, Callable[[Any], Callable[[], Any]]] = {
 }
 
 
-def peaks(make: Callable[[Any], Callable[[], Any]]) -> list[int]:
+def peaks(make: Callable[[Any], Callable[[], Any]], passes: dict[str, bool]) -> list[int]:
     """Bytes: the model's own, the peaks of eager and of the program, and the planned one."""
     torch, core = importlib.import_module(OURS), importlib.import_module(f"{OURS}._core")
     programs = importlib.import_module(f"{OURS}.program")
     gc.collect()
     before = core.memory_statistics()["allocated"]
     step = make(torch)
-    first, planned = programs.plan(step), programs.plan(step)  # later steps find gradients
+    first, planned = [
+        programs.plan(programs.record(step, passes=passes))
+        for _ in range(2)  # a later one finds gradients
+    ]
 
     def peak(step: Callable[[], Any]) -> int:
         for _ in range(2):
@@ -90,17 +93,18 @@ def peaks(make: Callable[[Any], Callable[[], Any]]) -> list[int]:
         return core.memory_statistics()["peak_allocated"] - before
 
     state = first.outside_bytes
-    program = peak(programs.record(step, fullgraph=True))
+    program = peak(programs.record(step, fullgraph=True, passes=passes))
     return [first.given_bytes + state, peak(step), program, planned.peak_bytes + state]
 
 
-def memory_table(names: list[str], machine: str) -> list[str]:
+def memory_table(names: list[str], machine: str, passes: dict[str, bool]) -> list[str]:
     """Peaks over the model's own memory: parameters, optimizer's state, arguments."""
+    said = ", ".join([f"{name} {'on' if on else 'off'}" for name, on in passes.items()])
     lines = [
         "# Memory of training steps as programs",
         "",
         f"{machine}; MiB. Over the model's own: gradients, activations, scratch memory of kernels. "
-        "A plan counts all but the last.",
+        f"Passes: {said or 'as they are by default'}.",
         "",
         "| step | the model's own | eager, over it | program, over it | to eager | peak | planned "
         "| to the peak |",
@@ -109,7 +113,7 @@ def memory_table(names: list[str], machine: str) -> list[str]:
     ratios = []
     for name in names:
         try:
-            own, eager, program, planned = peaks(MODELS[name])
+            own, eager, program, planned = peaks(MODELS[name], passes)
         except RuntimeError as why:
             print(f"{name}: {why}")
             continue
@@ -130,13 +134,15 @@ def main() -> None:
     option("--rounds", type=int, default=15)
     option("--threads", type=int, default=2)
     option("--machine", default=report.machine_in_words(), help="the machine, in words")
+    option("--passes", nargs="+", default=[], help="turned on; with no- before the name, off")
     option("--memory", action="store_true", help="peaks of memory, not times")
     option("--out", help="name of the file in benchmarks/results/")
     args = parser.parse_args()
+    passes = {name.removeprefix("no-"): not name.startswith("no-") for name in args.passes}
     names = [name for name in MODELS if any(part in name for part in args.only)]
     if args.memory:
         importlib.import_module(OURS).set_num_threads(args.threads)
-        text = "\n".join(memory_table(names, f"{args.machine}; {args.threads} threads"))
+        text = "\n".join(memory_table(names, f"{args.machine}; {args.threads} threads", passes))
         return report.publish(text + "\n", args.out)
     ours, theirs = importlib.import_module(OURS), importlib.import_module(args.against)
     record = importlib.import_module(f"{OURS}.program").record
@@ -156,7 +162,7 @@ def main() -> None:
         for torch in (ours, ours, theirs):
             torch.manual_seed(0)
             steps.append(MODELS[name](torch))
-        program = steps[1] = record(steps[1])
+        program = steps[1] = record(steps[1], passes=passes)
         first = sum(least_of([program], 0) + least_of([program], 0))
         eager, recorded, other = least_of(steps, args.rounds)
         cells = [

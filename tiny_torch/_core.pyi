@@ -402,6 +402,10 @@ class OutOfMemoryError:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     __weakref__: Any
 
+class Passes:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    names: Any
+
 class Program:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     born_bytes: Any
@@ -414,6 +418,7 @@ class Program:
     kept_bytes: Any
     launches: Any
     outside_bytes: Any
+    passed: Any
     def repeats(self, *args: Any, **kwargs: Any) -> Any: ...
     result_bytes: Any
     def run(self, *args: Any, **kwargs: Any) -> Any: ...

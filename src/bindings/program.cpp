@@ -1,6 +1,6 @@
 // Programs: Recording(report, noted, is_plan) notes this thread's launches between start() and
-// stop(), and Program(recording, arrays, written, results, before) runs them again over other
-// arrays.
+// stop(), and Program(recording, arrays, written, results, before, passes) runs them again over
+// other arrays.
 #include "core/program/program.h"
 
 #include <pybind11/stl.h>
@@ -32,14 +32,14 @@ std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::ob
 }
 
 // Of each launch: (family, name, dtype) of its kernel, or ("calls", None, None) for a cut, the
-// numbers of its buffers, whether it is an alternative, and its flops.
+// numbers of its buffers, whether it is an alternative, its flops, and its number when recorded.
 pb::list launches_of(const Program& program) {
   const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
   pb::list answer;
-  for (const auto& [kernel, is_cut, buffers, alternative, flops] : program.launches()) {
+  for (const auto& [kernel, is_cut, buffers, alternative, flops, recorded] : program.launches()) {
     const pb::tuple name =
         is_cut ? pb::make_tuple("calls", pb::none(), pb::none()) : kernel_name(slots, kernel);
-    answer.append(pb::make_tuple(name, buffers, alternative, flops));
+    answer.append(pb::make_tuple(name, buffers, alternative, flops, recorded));
   }
   return answer;
 }
@@ -63,14 +63,22 @@ pb::list chains_of(const Program& program) {
   return answer;
 }
 
+// (name, launches, bytes) behind each pass.
+pb::list passed_by(const Program& program) {
+  pb::list answer;
+  for (const auto& [name, launches, bytes] : program.passed())
+    answer.append(pb::make_tuple(name, launches, bytes));
+  return answer;
+}
+
 std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& externals,
                                       std::vector<bool> written, const pb::sequence& results,
-                                      const Program* before) {
+                                      const Program* before, const Passes& passes) {
   std::vector<NDArray> arrays = arrays_of(externals);
   if (written.size() != arrays.size())
     throw RuntimeError("of ", arrays.size(), " arrays, ", written.size(), " are written or not");
   return std::make_unique<Program>(recording, arrays, std::move(written), arrays_of(results),
-                                   before);
+                                   before, passes);
 }
 
 // (results, what is kept or None), or None. At each cut calls between(results).
@@ -144,6 +152,13 @@ void add_program(pb::module_& module) {
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
       .def_readonly("stamp", &Recording::stamp)
       .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); });
+  pb::class_<Passes>(module, "Passes")
+      .def(pb::init([](const std::map<std::string, bool>& choices) {
+        Passes passes;
+        for (const auto& [name, on] : choices) passes.choose(name, on);
+        return passes;
+      }))
+      .def_property_readonly_static("names", [](const pb::object&) { return Passes::names(); });
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))
       .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none())
@@ -163,6 +178,7 @@ void add_program(pb::module_& module) {
       .def_property_readonly("launches", launches_of)
       .def_property_readonly("buffers", buffers_of)
       .def_property_readonly("chains", chains_of)
+      .def_property_readonly("passed", passed_by)
       .def_property_readonly("temporary_bytes", &Program::temporary_bytes)
       .def_property_readonly("kept_bytes", &Program::kept_bytes)
       .def_property_readonly("born_bytes", &Program::born_bytes)

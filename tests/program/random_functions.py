@@ -4,7 +4,8 @@
 
 A function is a list of ops over a pool of tensors of one width, of which some are rows, columns,
 views, halves, masks or integers, so that launches share buffers in every way. It is called four
-times: recorded, run twice with other elements, and once more without grad.
+times: recorded, run twice with other elements, and once more without grad. With `--step` forward
+and backward are one program, and `--pass` turns passes on that are off.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from collections.abc import Callable
 
 import tiny_torch as torch
 from tiny_torch import Tensor
-from tiny_torch.program import Compiled
+from tiny_torch.program import Compiled, record
 
 F = torch.nn.functional
 SHAPES = [(3, 5), (64, 100), (70, 128), (9, 2048), (5, 3001)]  # 4096 elements are a chain's block
@@ -93,17 +94,26 @@ def function_of(seed: int) -> tuple[Callable[..., list[Tensor]], Callable[[int],
     return function, draw
 
 
-def calls_of(function: Callable, draw: Callable[[int], list[Tensor]]) -> list[Tensor]:
+def step_of(function: Callable) -> Callable:
+    """The function, and the gradients of all its results."""
+
+    def step(*inputs: Tensor) -> list[Tensor]:
+        results = function(*inputs)
+        wanted = [r.sum() * (i + 1) for i, r in enumerate(results) if r.requires_grad]
+        if wanted:
+            sum(wanted).backward()
+        return [r.detach() for r in results]
+
+    return step
+
+
+def calls_of(step: Callable, draw: Callable[[int], list[Tensor]]) -> list[Tensor]:
     """Results and gradients of four calls."""
     found: list[Tensor] = []
     for k in range(4):
         inputs = draw(k)
-        results = function(*inputs)
-        found += [r.detach() for r in results]
-        wanted = [r.sum() * (i + 1) for i, r in enumerate(results) if r.requires_grad]
-        if wanted:
-            sum(wanted).backward()
-            found += [torch.zeros(0) if x.grad is None else x.grad for x in inputs]
+        found += step(*inputs)
+        found += [torch.zeros(0) if x.grad is None else x.grad for x in inputs]
     return found
 
 
@@ -112,14 +122,15 @@ def same(a: Tensor, b: Tensor) -> bool:
     return kinds[0] == kinds[1] and a.numpy().tobytes() == b.numpy().tobytes()
 
 
-def difference(seed: int) -> str:
-    """What the function of this seed has other than eager; or ""."""
+def difference(seed: int, passes: dict[str, bool] | None = None, whole: bool = False) -> str:
+    """What the function of this seed, or its `whole` step, has other than eager; or ""."""
     function, draw = function_of(seed)
     try:
-        expected = calls_of(function, draw)
+        expected = calls_of(step_of(function), draw)
     except RuntimeError as error:  # eager refuses what it saved and was written
         expected = error
-    compiled = Compiled(function)
+    made = record(step_of(function), passes=passes)
+    compiled = made if whole else step_of(Compiled(function, passes=passes))
     try:
         found = calls_of(compiled, draw)
     except RuntimeError as error:
@@ -134,10 +145,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--functions", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--step", action="store_true")
+    parser.add_argument("--pass", nargs="*", default=[], dest="passes")
     args = parser.parse_args()
-    wrong = 0
+    wrong, passes = 0, dict.fromkeys(args.passes, True)
     for seed in range(args.seed, args.seed + args.functions):
-        if why := difference(seed):
+        if why := difference(seed, passes, args.step):
             wrong += 1
             print(f"seed {seed}: {why}", flush=True)
     print(f"{args.functions} functions, {wrong} differ")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any
 
@@ -32,6 +32,7 @@ from tiny_torch.tensor import Tensor, wrap
 LIMIT = 8  # recordings of a function; what comes then runs as it is
 RECOMPILES = "Detected recompile when torch.compile stance is 'fail_on_recompile'"
 TENSORS: set[type] = {Tensor, Parameter, Buffer}
+NOTHING = _core.full((0,), 0, _core.float32, "cpu")  # in the place of an array that no launch uses
 CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
 
 
@@ -56,13 +57,20 @@ class Compiled:
 
     With `fullgraph`, RuntimeError where it cannot be recorded; of a first call that changes what it
     reads, such as a cache, only if the next one does so, too. With `steps` the function may be a
-    whole step of a training: `record`.
+    whole step of a training: `record`. `passes` says which of `_core.Passes.names` run, by name.
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, fullgraph: bool = False, steps: bool = False
+        self,
+        function: Callable[..., Any],
+        *,
+        fullgraph: bool = False,
+        steps: bool = False,
+        passes: Mapping[str, bool] | None = None,
     ) -> None:
         self.function = function
+        self.choices = dict(passes or {})
+        self.passes = _core.Passes(self.choices)
         self.fullgraph = fullgraph
         self.steps = steps
         self.forget()
@@ -85,7 +93,9 @@ class Compiled:
 
     def __reduce__(self) -> tuple:
         return (
-            functools.partial(Compiled, fullgraph=self.fullgraph, steps=self.steps),
+            functools.partial(
+                Compiled, fullgraph=self.fullgraph, steps=self.steps, passes=self.choices
+            ),
             (self.function,),
         )
 
@@ -110,12 +120,12 @@ class Compiled:
             raise RuntimeError(RECOMPILES)
         if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
             return self.function(*args, **kwargs)
-        recorder = Recorder(self.steps)
+        recorder = Recorder(self.steps, function=self.function)
         if not recorder.start():
             return self.function(*args, **kwargs)
         self.recorded += 1
         cases[:] = [case for case in cases if not case.is_lost()]
-        case = Case(inputs, self.steps)
+        case = Case(inputs, self.steps, self.passes)
         case.objects = [x for x in leaves if not is_tensor(x)]
         result = case.record(recorder, lambda: self.function(*args, **kwargs))
         fills = not cases and case.refusal.startswith(CHANGES)  # perhaps caches, once
@@ -150,13 +160,16 @@ def kind_of(leaves: Any, spec: Any) -> Any:
     return tuple(parts)
 
 
-def record(step: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
+def record(
+    step: Callable[..., Any], *, fullgraph: bool = False, passes: Mapping[str, bool] | None = None
+) -> Compiled:
     """A whole step of a training as a program: forward, `backward()` and what stands around them.
 
     The gradients are stored in ``.grad`` as `backward` does. `zero_grad`, clipping, optimizers'
     steps and schedulers' are called in every run, where they stand, as their numbers change. The
     results are tensors without a history, or None. With `fullgraph`, RuntimeError where the step
-    cannot be recorded.
+    cannot be recorded. `passes` turns some on or off: ``{"recompute": True}`` takes less memory and
+    more time; ValueError for a name that none has (docs/program.md lists them).
 
     >>> import tiny_torch as torch
     >>> from tiny_torch.program import record
@@ -174,14 +187,15 @@ def record(step: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
     >>> loss
     tensor(0.8192)
     """
-    return Compiled(step, fullgraph=fullgraph, steps=True)
+    return Compiled(step, fullgraph=fullgraph, steps=True, passes=passes)
 
 
 class Case:
     """One recording of a function, with that of its gradients once they have been asked for."""
 
-    def __init__(self, inputs: list[Tensor], steps: bool) -> None:
+    def __init__(self, inputs: list[Tensor], steps: bool, passes: Any) -> None:
         self.steps = steps
+        self.passes = passes
         self.step: Any = None  # the StepGradients, if it is one
         self.layouts: list[tuple] = []  # of outputs
         self.inputs = len(inputs)
@@ -240,7 +254,8 @@ class Case:
             raise Refusal("answers one of its arguments, or a view of one")
         arrays = [t.array for t in everything]
         found = [t.array for t in outputs]
-        program = _core.Program(recording, arrays, watch.written(arrays), found, None)
+        written = watch.written(arrays)
+        program = _core.Program(recording, arrays, written, found, None, self.passes)
         if not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
         self.layouts = [(t.array.shape, t.array.strides, t.array.dtype) for t in outputs]
@@ -275,7 +290,7 @@ class Case:
         written = watch.written(arrays) + [True] * len(held)
         arrays += held
         found = [*[t.array for t in outputs], *made]
-        program = _core.Program(watch.recording, arrays, written, found, None)
+        program = _core.Program(watch.recording, arrays, written, found, None, self.passes)
         believed = watch.is_plan or watch.launches
         if not believed and not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
@@ -298,7 +313,9 @@ class Case:
                 raise Refusal(watch.effect)
             arrays = [found[k] for k in self.found]
             written = watch.written(externals)
-            gradients = _core.Program(watch.recording, externals, written, arrays, self.program)
+            gradients = _core.Program(
+                watch.recording, externals, written, arrays, self.program, self.passes
+            )
             self.program.keep_for(gradients)
         except (Refusal, RuntimeError) as why:
             self.program, self.refusal = None, f"{why}, in its gradients"
@@ -356,8 +373,11 @@ class Case:
         held = self.step.find(everything)
         if held is None:
             return None
+        arrays = [t.array for t in everything]
+        used = map(self.program.uses, range(len(arrays), len(arrays) + len(held)))
+        arrays += [a if is_used else NOTHING for a, is_used in zip(held, used, strict=True)]
         run = StepRun(self.step, everything, held, len(self.places))
-        done = self.program.run([t.array for t in everything] + held, run.advance)
+        done = self.program.run(arrays, run.advance)
         if done is None:
             return None
         run.advance(done[0])

@@ -34,6 +34,7 @@ from tiny_torch.tensor import Tensor
 
 PACKAGE = str(Path(__file__).parent.parent)
 PLAIN = (int, float, complex, str, bytes, bool, type(None), _core.dtype)
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 LIBRARY = str(Path(types.__file__).parent)  # Python's own modules, and those that are installed
 # What has an effect or an answer that a program would not have again.
@@ -70,7 +71,9 @@ class Recorder:
     Afterwards `effect` says what no program can repeat, or is empty.
     """
 
-    def __init__(self, steps: bool = False, is_plan: bool = False) -> None:
+    def __init__(self, steps: bool = False, is_plan: bool = False, function: Any = None) -> None:
+        self.function = function  # that is recorded
+        self.functions: dict[int, list[Any]] = {}  # by the id of their code
         self.steps = steps  # whether gradients may be stored, and calls be made outside
         self.before: list[Any] = []  # what is called outside of the program, before its launches
         self.pieces: list[Piece] = []  # and between them
@@ -185,12 +188,27 @@ class Recorder:
     def guard_cells(self, frame: Any, names: tuple) -> None:
         """The variables of a closure, which only the function itself knows."""
         code = frame.f_code
-        for function in gc.get_referrers(code):
-            if not isinstance(function, types.FunctionType) or function.__code__ is not code:
-                continue
+        if code.co_name in COMPREHENSIONS:  # whose cells are its caller's
+            for name in code.co_freevars:
+                self.follow(frame.f_locals.get(name), names, DEPTH)
+            return
+        for function in self.functions_of(frame):
             for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
                 if cell_value(cell) is frame.f_locals.get(name, MISSING) and name != "__class__":
                     self.add(cell, name, cell_value(cell), names, DEPTH)
+
+    def functions_of(self, frame: Any) -> list[Any]:
+        """The function that runs in the frame, or all that have its code."""
+        code, values = frame.f_code, frame.f_locals
+        subject = values.get(code.co_varnames[0]) if code.co_argcount else None
+        methods = [vars(owner).get(code.co_name) for owner in type(subject).__mro__]
+        for function in (self.function, *methods):
+            if getattr(function, "__code__", None) is code:
+                return [function]
+        if id(code) not in self.functions:  # among all objects of the process: that takes long
+            found = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+            self.functions[id(code)] = [f for f in found if f.__code__ is code]
+        return self.functions[id(code)]
 
     def guard(self, owner: dict, name: str, names: tuple, depth: int) -> None:
         self.add(owner, name, owner.get(name, MISSING), names, depth)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.pytree import tree_flatten
-from tiny_torch.program.compiled import Case
+from tiny_torch.program.compiled import Case, Compiled
 from tiny_torch.program.guards import Recorder
 from tiny_torch.program.show import name_of_kernel, text_of
 from tiny_torch.utils.sizes import size_text
@@ -25,7 +25,7 @@ class Launch(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """Memory: "given" before the step, in its "block", a "result"; or "none" within a chain."""
+    """Memory: "given", in the "block", a "result", a kernel's "scratch"; "none" within a chain."""
 
     bytes: int
     memory: str
@@ -46,11 +46,11 @@ class Plan:
         self.program, self.places = program, places
         self.buffers = [Buffer(*each) for each in program.buffers]
         self.launches = []  # but not what runs only where a check fails, nor calls between them
-        for (kernel, uses, alternative, flops), where in zip(program.launches, places, strict=True):
+        for kernel, uses, alternative, flops, recorded in program.launches:
             touched = sum(self.buffers[i].bytes for i in uses)
             if not alternative and kernel[0] != "calls":
                 flops *= kernel[1] != "is_finite"  # which takes a convolution's arguments
-                launch = Launch(name_of_kernel(*kernel), uses, touched, flops, *where)
+                launch = Launch(name_of_kernel(*kernel), uses, touched, flops, *places[recorded])
                 self.launches.append(launch)
         self.flops = sum(launch.flops for launch in self.launches)
         self.given_bytes: int = program.given_bytes
@@ -85,7 +85,8 @@ def plan(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan:
     """The plan of ``step(*args, **kwargs)``, which `record` could record.
 
     On ``meta`` nothing is computed, and nothing needs memory: the model may be larger than the
-    machine. On the CPU the step runs once. RuntimeError says why there is no program.
+    machine. On the CPU the step runs once. Of what `record` has made, the passes are its own.
+    RuntimeError says why there is no program.
 
     >>> import tiny_torch as torch
     >>> from tiny_torch.program import plan
@@ -98,11 +99,12 @@ def plan(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan:
     74.5 GiB
     """
     inputs = [x for x in tree_flatten((args, kwargs))[0] if is_tensor(x)]
-    recorder = Recorder(steps=True, is_plan=True)
+    made = step if isinstance(step, Compiled) else Compiled(step, steps=True)
+    recorder = Recorder(steps=True, is_plan=True, function=made.function)
     if not recorder.start():
         raise RuntimeError("plan: this thread records already, or another notes its memory")
-    case = Case(inputs, steps=True)
-    case.record(recorder, lambda: step(*args, **kwargs))
+    case = Case(inputs, True, made.passes)
+    case.record(recorder, lambda: made.function(*args, **kwargs))
     if case.refusal:
         raise RuntimeError(f"plan: the step {case.refusal}")
     return Plan(case.program, recorder.places)

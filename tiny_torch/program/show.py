@@ -11,16 +11,15 @@ FIRST, INNER, LAST, ALTERNATIVE = "┌", "│", "└", "or"
 
 
 def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
-    """The launches of a `_core.Program`, each with its module or phase, and its line."""
+    """What each pass has changed, and the launches with their modules or phases and lines."""
     rows = [("", "kernel", "memory", "in", "line")]
-    marks = dict.fromkeys(range(len(places)), "")
+    marks = dict.fromkeys(range(len(program.launches)), "")
     for first, last in program.chains:
         marks |= dict.fromkeys(range(first, last + 1), INNER) | {first: FIRST, last: LAST}
     seen: set[int] = set()
     launches, buffers = program.launches, program.buffers
-    for i, ((kernel, uses, alternative, _), (part, line)) in enumerate(
-        zip(launches, places, strict=True)
-    ):
+    for i, (kernel, uses, alternative, _, recorded) in enumerate(launches):
+        part, line = places[recorded]
         memory = " ".join([name_of(k, buffers, seen) for k in uses])
         mark = ALTERNATIVE if alternative else marks[i]
         rows.append((f"{i} {mark}", name_of_kernel(*kernel), memory, part, Path(line).name))
@@ -35,7 +34,12 @@ def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
         "  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip()
         for row in rows
     ]
-    return "\n".join([head, *lines])
+    passes, before = [], None
+    for name, *found in program.passed:
+        if found != before:
+            passes.append(f"{name}: {found[0]} launches, {size_text(found[1])} at once")
+        before = found
+    return "\n".join([head, *passes, *lines])
 
 
 def name_of_kernel(family: str | None, name: str | None, dtype: Any) -> str:

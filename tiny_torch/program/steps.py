@@ -59,6 +59,10 @@ class StepGradients:
                 raise Refusal("stores a gradient that it does not compute")
             there |= {name for _, name in stored}
             self.pieces.append((found, stored, piece.calls))
+        # Of each piece: the gradients held before the step that no later piece finds.
+        last = {name[1]: p for p, (found, _, _) in enumerate(self.pieces)
+                for _, name in found if name and name[0] == HELD}  # fmt: skip
+        self.ends = [[k for k, end in last.items() if end == p] for p in range(len(self.pieces))]
         self.arrays = arrays  # for who makes the program; then they are dropped
         self.layouts = [(a.shape, a.strides, a.dtype) for a in arrays[HELD]]
 
@@ -91,6 +95,8 @@ class StepRun:
     def advance(self, results: list) -> None:
         """Behind a piece: stores its gradients, makes the calls, looks at what the next finds."""
         _, stored, calls = self.step.pieces[self.piece]
+        for k in self.step.ends[self.piece]:
+            self.held[k] = None  # so that a call which drops the gradient frees its memory
         for i, name in stored:
             self.everything[i]._grad = None if name is None else self.gradient(name[1], results)
         for call in calls:

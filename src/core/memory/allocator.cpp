@@ -10,8 +10,11 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "core/memory/scratch_area.h"
 
 namespace tt {
+
+thread_local ScratchArea* ScratchArea::current = nullptr;
 
 namespace {
 

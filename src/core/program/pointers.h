@@ -33,12 +33,24 @@
 
 namespace tt {
 
+// What a kernel does behind a pointer. What it writes it does not read through the same pointer.
+enum class Access { kReads, kWrites, kEither };
+
 class PointerVisitor {
  public:
   // A pointer to elements, or null.
   template <class T>
-  void data(T*& pointer) {
-    if (pointer) elements(reinterpret_cast<char**>(const_cast<std::remove_const_t<T>**>(&pointer)));
+  void data(T*& pointer, Access access = std::is_const_v<T> ? Access::kReads : Access::kEither) {
+    if (pointer)
+      elements(reinterpret_cast<char**>(const_cast<std::remove_const_t<T>**>(&pointer)), access);
+  }
+  template <class... T>
+  void reads(T*&... pointers) {
+    (data(pointers, Access::kReads), ...);
+  }
+  template <class... T>
+  void writes(T*&... pointers) {
+    (data(pointers, Access::kWrites), ...);
   }
   // `count` values of the host, or null: afterwards those of a copy.
   template <class T>
@@ -61,7 +73,7 @@ class PointerVisitor {
 
  protected:
   ~PointerVisitor() = default;
-  virtual void elements(char** pointer) = 0;
+  virtual void elements(char** pointer, Access access) = 0;
   virtual const void* copy(const void* values, int64_t bytes) = 0;
 };
 
@@ -105,20 +117,24 @@ inline bool is_within(const Iter& x, const char* data) {
 }
 inline void visit(PointerVisitor& v, Iter& x) {
   for (int i = 0; i < x.count; ++i)
-    if (!is_within(x, x.operands[i].data)) v.data(x.operands[i].data);
+    if (!is_within(x, x.operands[i].data))
+      v.data(x.operands[i].data, i == 0 ? Access::kWrites : Access::kReads);
 }
 inline void visit(PointerVisitor& v, Lines& x) {
-  for (int i = 0; i < x.streams; ++i) v.data(x.stream[i].data);
+  for (int i = 0; i < x.streams; ++i)
+    v.data(x.stream[i].data, x.has_output && i == x.streams - 1 ? Access::kWrites : Access::kReads);
 }
 inline void visit(PointerVisitor& v, AttentionArgs& x) {
-  for (Matrices* each :
-       {&x.q, &x.k, &x.v, &x.out, &x.mask, &x.grad, &x.q_grad, &x.k_grad, &x.v_grad})
-    v.data(each->data);
-  v.data(x.log_sums);
+  const Access of_out = x.grad.data ? Access::kReads : Access::kWrites;
+  v.reads(x.q.data, x.k.data, x.v.data, x.mask.data, x.grad.data);
+  v.data(x.out.data, of_out), v.data(x.log_sums, of_out);
+  v.data(x.q_grad.data), v.data(x.k_grad.data), v.data(x.v_grad.data);
 }
 inline void visit(PointerVisitor& v, BatchNormArgs& x) {
-  v.data(x.x), v.data(x.grad), v.data(x.out), v.data(x.weight), v.data(x.bias), v.data(x.mean);
-  v.data(x.rstd), v.data(x.rest), v.data(x.variance), v.data(x.weight_grad), v.data(x.bias_grad);
+  const Access of_sets = x.fixed || x.grad ? Access::kReads : Access::kWrites;
+  v.reads(x.x, x.grad, x.weight, x.bias);
+  v.writes(x.out, x.variance, x.weight_grad, x.bias_grad);
+  v.data(x.mean, of_sets), v.data(x.rstd, of_sets), v.data(x.rest, of_sets);
 }
 inline void visit(PointerVisitor& v, RunningArgs& x) {
   v.data(x.running_mean.data), v.data(x.running_var.data), v.data(x.mean), v.data(x.rstd);
@@ -165,8 +181,9 @@ inline void visit(PointerVisitor& v, JoinArgs& x) {
 }
 inline void visit(PointerVisitor& v, LayerNormArgs& x) {
   visit(v, x.lines);
-  v.data(x.weight), v.data(x.bias), v.data(x.stats), v.data(x.weight_grad), v.data(x.bias_grad);
-  v.data(x.sums);
+  v.reads(x.weight, x.bias);
+  v.data(x.stats, x.lines.streams == 2 ? Access::kWrites : Access::kReads);  // forward: x, y
+  v.data(x.weight_grad), v.data(x.bias_grad), v.data(x.sums);
 }
 inline void visit(PointerVisitor& v, TotalArgs& x) {
   for (int i = 0; i < x.count; ++i) v.data(x.inputs[i].data);
@@ -182,7 +199,8 @@ inline void visit(PointerVisitor& v, MatmulArgs& x) {
     v.host(*each, x.batch_ndim);
 }
 inline void visit(PointerVisitor& v, MaxPoolArgs& x) {
-  v.data(x.x), v.data(x.y), v.data(x.where);
+  const Access of_y = x.to_x ? Access::kReads : Access::kWrites;
+  v.data(x.x, x.to_x ? Access::kWrites : Access::kReads), v.data(x.y, of_y), v.data(x.where);
   int64_t taps = 1;
   for (WindowAxis& axis : x.axis) {
     v.host(axis.start, axis.out), v.host(axis.lo, axis.out), v.host(axis.hi, axis.out);

@@ -11,10 +11,6 @@ namespace tt {
 
 namespace {
 
-constexpr int64_t kAlign = 64;
-
-int64_t aligned(int64_t bytes) { return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign; }
-
 // Of arrays of one shape and strides, from dim `dim` on.
 bool have_same_bits(const NDArray& x, const char* a, const char* b, int dim) {
   const int64_t item = itemsize(x.dtype());
@@ -64,8 +60,9 @@ class Runner {
 
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  std::vector<bool> written, const std::vector<NDArray>& outputs,
-                 const Program* before)
-    : written_(std::move(written)),
+                 const Program* before, const Passes& passes)
+    : passes_(passes),
+      written_(std::move(written)),
       is_plan_(recording.is_plan),
       outside_bytes_(recording.outside_bytes) {
   add_externals(recording, externals);
@@ -88,16 +85,48 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
     outputs_.push_back(
         {buffer, x.data() - recording.buffers[buffer].data, x.shape(), x.strides(), x.dtype()});
   }
-  buffers_ = std::move(recording.buffers);
-  steps_ = std::move(recording.steps);
-  slots_ = std::move(recording.slots);
+  Listing listing{
+      std::move(recording.steps), std::move(recording.slots), std::move(recording.buffers), {}};
+  change(listing);
+  buffers_ = std::move(listing.buffers);
+  steps_ = std::move(listing.steps);
+  slots_ = std::move(listing.slots);
   note_launches();
-  chains_ = make_chains(steps_, slots_, buffers_);
+  if (passes_.has(Pass::Chains)) chains_ = make_chains(steps_, slots_, buffers_);
   draws_ = recording.draws;
   for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
   for (const Buffer& buffer : buffers_)
     wanted_.push_back(buffer.external == Buffer::kBorn && buffer.alive && buffer.first >= 0);
   plan();
+}
+
+// Adds the kernels' scratch memory, and runs the passes over single launches.
+void Program::change(Listing& listing) {
+  for (int i = 0; i < listing.size(); ++i) {
+    Step& step = *listing.steps[i];
+    if (step.scratch_bytes == 0) continue;
+    const int buffer = static_cast<int>(listing.buffers.size());
+    listing.slots.push_back({i, &step.scratch, buffer, 0, Access::kWrites});
+    listing.buffers.push_back(
+        {nullptr, static_cast<size_t>(step.scratch_bytes), Buffer::kBorn, 0, i, i, false});
+  }
+  for (const Buffer& buffer : listing.buffers)
+    listing.held.push_back(buffer.external != Buffer::kBorn || buffer.alive);
+  for (const Output& output : outputs_) listing.held[output.buffer] = true;
+  const auto note = [&](const char* name) {
+    const std::vector<int64_t> live = listing.live_bytes();
+    passed_.push_back(
+        {name, listing.size(), live.empty() ? 0 : *std::max_element(live.begin(), live.end())});
+  };
+  note("recorded");
+  const std::pair<Pass, void (*)(Listing&)> changes[] = {
+      {Pass::Dead, drop_dead}, {Pass::Doubles, share_doubles}, {Pass::Recompute, recompute}};
+  for (const auto& [pass, change] : changes) {
+    if (!passes_.has(pass)) continue;
+    change(listing);
+    note(name_of(pass));
+  }
+  changes_ = passed_.size();
 }
 
 void Program::note_launches() {
@@ -107,9 +136,11 @@ void Program::note_launches() {
     // An optimizer's step could not be undone.
     if (!cuts_.empty() && step->may_differ() && !step->alternative)
       throw RuntimeError("checks elements after an optimizer's step or the like");
-    launches_.push_back({step->address(), cut != nullptr, {}, false, step->flops()});
+    launches_.push_back(
+        {step->address(), cut != nullptr, {}, false, step->flops(), step->recorded});
   }
   for (const Slot& slot : slots_) {
+    if (!buffers_[slot.buffer].data) continue;  // scratch
     std::vector<int>& buffers = launches_[slot.step].buffers;
     if (std::find(buffers.begin(), buffers.end(), slot.buffer) == buffers.end())
       buffers.push_back(slot.buffer);
@@ -156,14 +187,18 @@ void Program::add_externals(Recording& recording, const std::vector<NDArray>& ex
 int64_t Program::born_bytes() const {
   int64_t bytes = 0;
   for (const Buffer& buffer : buffers_)
-    if (buffer.external == Buffer::kBorn && buffer.first >= 0) bytes += aligned(buffer.bytes);
+    if (buffer.data && buffer.external == Buffer::kBorn && buffer.first >= 0)
+      bytes += aligned(buffer.bytes);
   return bytes;
 }
 
 int64_t Program::given_bytes() const {
   int64_t bytes = 0;
-  for (const Buffer& buffer : buffers_)
-    if (buffer.external != Buffer::kBorn) bytes += aligned(buffer.bytes);
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.external == Buffer::kBorn) continue;
+    // What is there to be written, and no launch uses, are gradients that a call drops.
+    if (buffer.first >= 0 || !written_[buffer.external]) bytes += aligned(buffer.bytes);
+  }
   return bytes;
 }
 
@@ -180,108 +215,10 @@ int64_t Program::chain_bytes() const {
   return bytes;
 }
 
-int64_t Program::lowest_place(int buffer, const std::vector<int>& placed) const {
-  const Buffer& x = buffers_[buffer];
-  int64_t offset = 0;
-  for (int other : placed) {
-    const Buffer& there = buffers_[other];
-    if (there.last < x.first || x.last < there.first) continue;
-    if (offset + aligned(x.bytes) <= places_[other].offset) break;
-    offset = std::max(offset, places_[other].offset + aligned(there.bytes));
-  }
-  return offset;
-}
-
-// Gives every buffer a place, and every region its pointers. Large buffers go first, each to the
-// lowest address where no other is in use at the same time: of the smallest result that is made
-// later, such as a gradient, if there is one; or else of the block.
-void Program::plan() {
-  used_.assign(written_.size(), false);
-  sizes_.assign(kFirstExternal + written_.size(), 0);
-  places_.assign(buffers_.size(), {kTemporary, -1});
-  std::vector<int> results;
-  for (const Output& output : outputs_) {
-    const Buffer& buffer = buffers_[output.buffer];
-    Place& place = places_[output.buffer];
-    if (buffer.external != Buffer::kBorn || place.offset >= 0) continue;
-    place = {static_cast<int>(sizes_.size()), 0};
-    sizes_.push_back(buffer.bytes);
-    results.push_back(output.buffer);
-  }
-  std::vector<bool> hidden(buffers_.size(), false);
-  const auto may_move = [&](int i) {
-    return buffers_[i].external == Buffer::kBorn && places_[i].offset < 0 && !wanted_[i];
-  };
-  for (ChainStep* chain : chains_)
-    for (int i : chain->hide(buffers_, may_move)) hidden[i] = true;
-  std::vector<int> temporary;
-  for (size_t i = 0; i < buffers_.size(); ++i) {
-    const Buffer& buffer = buffers_[i];
-    if (buffer.external != Buffer::kBorn) {
-      places_[i] = {kFirstExternal + buffer.external, -buffer.at};
-      used_[buffer.external] = used_[buffer.external] || buffer.first >= 0;
-    } else if (places_[i].offset >= 0 || buffer.first < 0 || hidden[i]) {
-      continue;
-    } else if (wanted_[i]) {
-      places_[i] = {kKept, sizes_[kKept]};
-      sizes_[kKept] += aligned(buffer.bytes);
-    } else {
-      temporary.push_back(static_cast<int>(i));
-    }
-  }
-  // What is written over another takes its place, which is needed for longer.
-  std::vector<Overwrite> taken;
-  for (const Overwrite& x : overwrites_) {
-    const auto to = std::find(temporary.begin(), temporary.end(), x.to);
-    const auto from = std::find(temporary.begin(), temporary.end(), x.from);
-    if (to == temporary.end() || from == temporary.end() || buffers_[x.from].last != x.step ||
-        buffers_[x.to].first != x.step)
-      continue;
-    buffers_[x.from].last = buffers_[x.to].last;
-    temporary.erase(to);
-    taken.push_back(x);
-  }
-  std::stable_sort(temporary.begin(), temporary.end(),
-                   [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
-  std::stable_sort(results.begin(), results.end(),
-                   [&](int a, int b) { return buffers_[a].bytes < buffers_[b].bytes; });
-  std::vector<std::vector<int>> placed(sizes_.size());  // by region and address
-  for (int i : temporary) {
-    const Buffer& buffer = buffers_[i];
-    Place& place = places_[i];
-    for (int result : results) {
-      if (buffers_[result].bytes < buffer.bytes || buffers_[result].first <= buffer.last) continue;
-      const int region = places_[result].region;
-      place = {region, lowest_place(i, placed[region])};
-      if (place.offset + int64_t(buffer.bytes) <= sizes_[region]) break;
-      place = {kTemporary, -1};
-    }
-    if (place.region == kTemporary) {
-      place.offset = lowest_place(i, placed[kTemporary]);
-      sizes_[kTemporary] = std::max(sizes_[kTemporary], place.offset + aligned(buffer.bytes));
-    }
-    auto& there = placed[place.region];
-    const auto is_below = [&](int a, int b) { return places_[a].offset < places_[b].offset; };
-    there.insert(std::upper_bound(there.begin(), there.end(), i, is_below), i);
-  }
-  for (const Overwrite& x : taken) {
-    places_[x.to] = places_[x.from];
-    buffers_[x.from].last = x.step;
-  }
-  for (const auto& [alias, of] : aliases_) used_[alias] = used_[of];
-  pointers_.assign(sizes_.size(), {});
-  bases_.assign(sizes_.size(), nullptr);
-  temporary_ = {};
-  for (const Slot& slot : slots_) {
-    if (hidden[slot.buffer]) continue;
-    const Place& place = places_[slot.buffer];
-    pointers_[place.region].emplace_back(slot.where, place.offset + slot.offset);
-  }
-}
-
 std::string Program::memory_of(int buffer) const {
   const Buffer& x = buffers_[buffer];
   if (x.external != Buffer::kBorn) return "given";
+  if (!x.data) return "scratch";
   if (places_[buffer].region == kKept) return "kept";
   if (places_[buffer].region >= kFirstExternal) {
     const auto is_it = [&](const Output& output) { return output.buffer == buffer; };
@@ -316,6 +253,7 @@ bool Program::run_steps(size_t begin, size_t end) const {
   for (size_t i = begin; i < end; ++i) {
     const Step& step = *steps_[i];
     const size_t other = i + step.behind, behind = other + step.alternative;
+    const ScratchArea area(step.scratch, step.scratch_bytes);
     if (!step.run()) {
       if (!step.alternative || !run_steps(other, behind)) return false;
       i = behind - 1;
@@ -339,12 +277,14 @@ bool Program::has_other_overlaps(const std::vector<NDArray>& externals) const {
   return false;
 }
 
-std::vector<Ref<Storage>> Program::place(const std::vector<NDArray>& externals) {
+void Program::place(int piece, const std::vector<NDArray>& externals,
+                    std::vector<Ref<Storage>>& made) {
   if (is_plan_) throw RuntimeError("a plan does not run");
   if (!temporary_ && is_used(kTemporary))
     temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], cpu_device()));
-  std::vector<Ref<Storage>> made(sizes_.size());
+  made.resize(sizes_.size());
   for (size_t region = 0; region < sizes_.size(); ++region) {
+    if (pieces_[region] != piece) continue;
     if (region == kTemporary)
       made[region] = temporary_;
     else if (!is_external(region) && is_used(region))
@@ -356,7 +296,6 @@ std::vector<Ref<Storage>> Program::place(const std::vector<NDArray>& externals) 
     bases_[region] = base;
     for (const auto& [where, offset] : pointers_[region]) *where = base + offset;
   }
-  return made;
 }
 
 std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
@@ -367,6 +306,10 @@ std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
     const bool born = buffer.external == Buffer::kBorn;
     const Place& place = places_[output.buffer];
     const Ref<Storage>& storage = born ? made[place.region] : externals[buffer.external].storage();
+    if (!storage) {  // a later piece makes it
+      arrays.push_back(NDArray::empty({0}, output.dtype, cpu_device()));
+      continue;
+    }
     const int64_t from =
         born ? place.offset : externals[buffer.external].data() - storage->data - buffer.at;
     arrays.emplace_back(storage, output.shape, output.strides,
@@ -382,12 +325,17 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
   if (runner_ == std::this_thread::get_id() || has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
   const Runner runner(runner_);
-  const std::vector<Ref<Storage>> made = place(externals);
+  std::vector<Ref<Storage>> made;
+  int piece = 0;
+  place(piece, externals, made);
   const auto mark_written = [&] {
     for (size_t i = 0; i < externals.size(); ++i)
       if (written_[i]) externals[i].mark_written();
   };
-  const std::function<void()> at_cut = [&] { between(outputs_in(made, externals)); };
+  const std::function<void()> at_cut = [&] {
+    between(outputs_in(made, externals));
+    place(++piece, externals, made);
+  };
   for (CutStep* cut : cuts_) cut->between = &at_cut;
   std::optional<Undo> undo;
   if (may_differ_) undo.emplace(externals, written_, draws_);
@@ -410,7 +358,8 @@ bool Program::repeats(const std::vector<NDArray>& externals, const std::vector<N
                       const std::string& generator_state) {
   if (std::find(written_.begin(), written_.end(), true) != written_.end()) return true;
   const std::lock_guard<ForkSafeLock> guard(lock_);
-  const std::vector<Ref<Storage>> made = place(externals);
+  std::vector<Ref<Storage>> made;
+  place(0, externals, made);
   for (const Ref<Storage>& each : made)  // what is read before it is written shows
     if (each) std::memset(each->data, 0xff, each->bytes);
   const Undo undo(externals, written_, draws_);

@@ -11,9 +11,17 @@
 
 #include "core/devices/generator.h"
 #include "core/program/chain.h"
+#include "core/program/passes.h"
 #include "core/program/recording.h"
 
 namespace tt {
+
+// What a buffer takes of a block.
+constexpr int64_t kAlign = 64;
+
+inline int64_t aligned(int64_t bytes) {
+  return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign;
+}
 
 class Program {
  public:
@@ -32,13 +40,21 @@ class Program {
     std::vector<int> buffers;
     bool alternative;  // it runs only where another answers otherwise
     double flops;
+    int recorded;  // its number in the recording
+  };
+
+  // How many launches there are behind a pass, of which a chain is one, and the bytes that what
+  // dies within the run then needs.
+  struct Passed {
+    const char* name;
+    int64_t launches, bytes;
   };
 
   // Of a recording that has stopped and has not refused. `externals` were there before, and some of
   // them are `written` by the launches; the one behind them is what `before` keeps, where this was
   // recorded after that. RuntimeError where a kernel used other memory, or an output lies in such.
   Program(Recording& recording, const std::vector<NDArray>& externals, std::vector<bool> written,
-          const std::vector<NDArray>& outputs, const Program* before);
+          const std::vector<NDArray>& outputs, const Program* before, const Passes& passes);
 
   // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
   // if a kernel answered otherwise than when it was recorded, or `between` runs this program: then
@@ -57,12 +73,13 @@ class Program {
   int64_t externals() const { return static_cast<int64_t>(written_.size()); }
   int64_t steps() const { return static_cast<int64_t>(steps_.size()); }  // a chain is one
   const std::vector<Launch>& launches() const { return launches_; }
+  const std::vector<Passed>& passed() const { return passed_; }  // "recorded" is the first
   const std::vector<ChainStep*>& chains() const { return chains_; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
-  std::string memory_of(int buffer) const;  // "given", "block", "kept", "result" or "none"
+  std::string memory_of(int buffer) const;  // "given", "block", "kept", "scratch", ...
   int64_t temporary_bytes() const { return sizes_[kTemporary]; }
   int64_t kept_bytes() const { return sizes_[kKept]; }
-  int64_t born_bytes() const;   // of all buffers, each for itself
+  int64_t born_bytes() const;   // of all buffers but scratch, each for itself
   int64_t given_bytes() const;  // of external memory
   int64_t result_bytes() const;
   int64_t chain_bytes() const;                              // of the threads' own blocks, at most
@@ -87,14 +104,17 @@ class Program {
   };
 
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
+  void change(Listing& listing);
+  int64_t most_at_once(const std::vector<int>& buffers) const;  // bytes
   // Where the buffer finds room among `placed`, which are sorted by address.
   int64_t lowest_place(int buffer, const std::vector<int>& placed) const;
   void plan();
   void note_launches();
   void note_overwrite(int step, const InPlace& pointers);
   bool run_steps(size_t begin, size_t end) const;
-  // The memory of each region; its pointers are set.
-  std::vector<Ref<Storage>> place(const std::vector<NDArray>& externals);
+  // The memory of each region that launches behind cut number `piece` need; its pointers are set.
+  void place(int piece, const std::vector<NDArray>& externals, std::vector<Ref<Storage>>& made);
+  int piece_of(int launch) const;
   std::vector<NDArray> outputs_in(const std::vector<Ref<Storage>>& made,
                                   const std::vector<NDArray>& externals) const;
   bool has_other_overlaps(const std::vector<NDArray>& externals) const;
@@ -115,12 +135,16 @@ class Program {
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
   std::vector<Overwrite> overwrites_;
+  const Passes passes_;
+  std::vector<Passed> passed_;
+  size_t changes_;                             // of them, those over single launches
   std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
   bool is_plan_, draws_, may_differ_ = false;
   int64_t outside_bytes_;
 
   std::vector<Place> places_;   // of buffers
   std::vector<int64_t> sizes_;  // of regions that a run allocates
+  std::vector<int> pieces_;     // of regions: the cut behind which they are needed
   std::vector<std::vector<std::pair<char**, int64_t>>> pointers_;  // of each region
   std::vector<char*> bases_;  // where they pointed in the last run
   Ref<Storage> temporary_;    // kept from run to run: its pages are there

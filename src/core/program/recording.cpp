@@ -67,10 +67,10 @@ void Recording::add_external(const char* data, size_t bytes, int external, int64
 }
 
 bool Recording::resolve() {
-  for (const auto& [step, pointer] : unknown_) {
-    const int buffer = find_external(*pointer);
+  for (const Slot& slot : unknown_) {
+    const int buffer = find_external(*slot.where);
     if (buffer < 0) return false;
-    use(buffer, step, pointer);
+    use(buffer, slot.step, slot.where, slot.access);
   }
   unknown_.clear();
   return true;
@@ -135,28 +135,29 @@ void Recording::fill(const char* data, size_t bytes) {
   auto step = std::make_unique<FillStep>(data, bytes);
   char** const to = &step->to;
   add(std::move(step));
-  elements(to);
+  elements(to, Access::kWrites);
 }
 
 void Recording::add(std::unique_ptr<Step> step) {
+  step->recorded = static_cast<int>(steps.size());
   steps.push_back(std::move(step));
   if (noted_) noted_();
 }
 
-void Recording::use(int i, int step, char** pointer) {
+void Recording::use(int i, int step, char** pointer, Access access) {
   Buffer& buffer = buffers[i];
   if (buffer.first < 0) buffer.first = step;
   buffer.first = std::min(buffer.first, step);
   buffer.last = std::max(buffer.last, step);
-  slots.push_back({step, pointer, i, *pointer - buffer.data});
+  slots.push_back({step, pointer, i, *pointer - buffer.data, access});
 }
 
-void Recording::elements(char** pointer) {
+void Recording::elements(char** pointer, Access access) {
   const int buffer = find(*pointer), step = static_cast<int>(steps.size()) - 1;
   if (buffer < 0)
-    unknown_.emplace_back(step, pointer);
+    unknown_.push_back({step, pointer, buffer, 0, access});
   else
-    use(buffer, step, pointer);
+    use(buffer, step, pointer, access);
 }
 
 const void* Recording::copy(const void* values, int64_t bytes) {

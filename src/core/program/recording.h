@@ -17,6 +17,7 @@
 #include "core/devices/backend.h"
 #include "core/devices/generator.h"
 #include "core/error.h"
+#include "core/memory/scratch_area.h"
 #include "core/ndarray.h"
 #include "core/program/flops.h"
 #include "core/program/in_place.h"
@@ -37,9 +38,16 @@ class Step {
   virtual void (*address() const)() { return nullptr; }
   virtual double flops() const { return 0; }
   virtual InPlace in_place() const { return {}; }
+  // One that does the same, if it does that each time: launches that write what is cheap to have.
+  virtual std::unique_ptr<Step> copy() const { return nullptr; }
+  virtual void visit_pointers(PointerVisitor&) {}
   // Steps of `otherwise`, which run where this one answers otherwise, and only then; and how far
   // behind it the first of them is.
   int alternative = 0, behind = 1;
+  int recorded = 0;         // its number in the recording, or that of what it is a copy of
+  char* scratch = nullptr;  // memory for the kernel, as much as it asked for
+  int64_t scratch_bytes = 0;
+  bool draws = false;
   std::vector<std::unique_ptr<char[]>> tables;  // copies of the host's values
 };
 
@@ -59,6 +67,8 @@ struct Slot {
   char** where;
   int buffer;
   int64_t offset;
+  Access access;
+  bool writes() const { return access != Access::kReads; }
 };
 
 struct Buffer {
@@ -124,7 +134,7 @@ class Recording final : public PointerVisitor {
       }
   }
   void refuse(const char* why) override;
-  void draw() override { draws = true; }
+  void draw() override { draws = steps.back()->draws = true; }
   void cut() { add(std::make_unique<CutStep>()); }
 
   void made(const char* data, size_t bytes);
@@ -145,18 +155,18 @@ class Recording final : public PointerVisitor {
   template <class Result, class... Args>
   class LaunchStep;
 
-  void elements(char** pointer) override;
+  void elements(char** pointer, Access access) override;
   const void* copy(const void* values, int64_t bytes) override;
 
   using Places = std::map<const char*, int>;  // of buffers, by address
   int find_in(const Places& places, const char* address) const;
-  void use(int buffer, int step, char** pointer);
+  void use(int buffer, int step, char** pointer, Access access);
   void add(std::unique_ptr<Step> step);
 
   Report report_;
   Noted noted_;
   Places places_, externals_;  // of buffers that are there now, and of external ones
-  std::vector<std::pair<int, char**>> unknown_;  // by step
+  std::vector<Slot> unknown_;  // by step
   std::map<const char*, size_t> outside_;
   int64_t outside_now_ = 0;
   bool started_ = false, dry_ = false;
@@ -250,7 +260,7 @@ class Recording::LaunchStep final : public Step {
  public:
   LaunchStep(Result (*kernel)(Args...), Args... args)
       : kernel_(kernel), args_(Kept<Args>(args)...) {}
-  void visit_pointers(PointerVisitor& v) {
+  void visit_pointers(PointerVisitor& v) override {
     std::apply([&](auto&... each) { (each.visit_pointers(v), ...); }, args_);
   }
   bool run() const override {
@@ -283,10 +293,19 @@ class Recording::LaunchStep final : public Step {
     std::apply([&](const auto&... each) { (look(each.get()), ...); }, args_);
     return found;
   }
+  std::unique_ptr<Step> copy() const override {
+    if constexpr (kCheap)
+      return std::make_unique<LaunchStep>(kernel_, std::get<0>(args_).get());
+    else
+      return nullptr;
+  }
   std::conditional_t<std::is_void_v<Result>, bool, Result> answer{};
 
  private:
-  static constexpr bool kElementwise = std::is_same_v<Result(Args...), void(const Iter&)>;
+  template <class... Of>
+  static constexpr bool kIsOf = (std::is_same_v<Result(Args...), void(const Of&)> || ...);
+  static constexpr bool kElementwise = kIsOf<Iter>;
+  static constexpr bool kCheap = kIsOf<Iter, SoftmaxArgs, LayerNormArgs, BatchNormArgs>;
   Result (*kernel_)(Args...);
   std::tuple<Kept<Args>...> args_;
 };
@@ -298,11 +317,13 @@ Result Recording::launch(bool has_data, Result (*kernel)(Args...), Args... args)
   auto& step = *owned;
   add(std::move(owned));
   step.visit_pointers(*this);
+  const ScratchArea area(nullptr, 0);
   if constexpr (std::is_void_v<Result>) {
-    if (has_data && !dry_) kernel(args...);
+    if (has_data && !dry_) kernel(args...), step.scratch_bytes = area.most();
   } else {
     if (!std::is_same_v<Result, bool>) refuse("a shape that depends on values");
     step.answer = !has_data ? answer_without_data<Result>() : dry_ ? Result{1} : kernel(args...);
+    step.scratch_bytes = area.most();
     return step.answer;
   }
 }

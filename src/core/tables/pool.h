@@ -23,6 +23,7 @@ struct MaxPoolArgs {
   int64_t batch, channels;
   WindowAxis axis[3];
   void *x, *y, *where;
+  bool to_x = false;                                     // whether x is written, from y
   int64_t x_strides[5], y_strides[5], where_strides[5];  // (N, C, D, H, W)
   bool wide;                                             // `where` is int32, else uint8
   bool channels_last;                                    // of what is written: y and where, or x

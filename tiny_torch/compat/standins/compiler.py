@@ -118,8 +118,9 @@ def compile(
     ones run without Python (`tiny_torch.program.Compiled`). What a program cannot repeat runs as it
     is written, or raises RuntimeError with `fullgraph`. A module comes as PyTorch's
     `OptimizedModule`, with the original as `_orig_mod` and its keys in the state_dict. `backend`
-    "eager" runs everything as it is written; the others, `mode` and `options` are about code that
-    is not generated here; a wrong one raises as in PyTorch. With `dynamic` None or False each shape
+    "eager" runs everything as it is written; the others and `mode` are about code that is not
+    generated here; a wrong one raises as in PyTorch. `options` turn passes on or off by their names
+    (docs/program.md), and other keys mean nothing here. With `dynamic` None or False each shape
     has a recording of its own. A `backend` that is a function is given a module that calls `model`,
     and the tensors among the arguments, once per kind of arguments; what it answers is called
     instead (compat/delegate.py). Without `model`, a decorator.
@@ -151,7 +152,9 @@ def compile(
         settings = {key: value for key, value in given.items() if value}
         program = Delegate(model, backend, dynamic, settings)
     elif backend != "eager":
-        program = Compiled(model, fullgraph=fullgraph)
+        names = _core.Passes.names
+        passes = {key: bool(on) for key, on in (options or {}).items() if key in names}
+        program = Compiled(model, fullgraph=fullgraph, passes=passes)
     if isinstance(model, Module):
         return OptimizedModule(model, program)
     if isinstance(model, types.MethodType):  # copies of its object get programs of their own

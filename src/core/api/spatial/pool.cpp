@@ -141,6 +141,7 @@ struct MaxPool {
     }
     args.batch = x.shape()[0];
     args.channels = x.shape()[1];
+    args.to_x = to_x;
     args.x = x.data();
     args.y = y.data();
     args.where = where.data();
