@@ -296,7 +296,7 @@ class RefArray:
         return positions(self.shape, self.strides, self.offset)
 
     def contiguous(self) -> RefArray:
-        """The elements in row-major order: itself if they are, else a compact copy."""
+        """The elements in row-major order: itself if they are, else a copy."""
         if self.is_contiguous():
             return self
         return empty(self.shape, self.dtype)._store(self._flat[self._places()])

@@ -218,17 +218,17 @@ PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, P
 // Calls an op, records its node if an input has a history, and answers its tensors. The first
 // `arity` arguments are inputs (negative: op.arity). `in_row`: the call is a row of the thread's
 // record already. A device whose arrays are not C++'s goes to Python (apply.py, where this can be
-// read, too); so does a mode that wants to see the op, and any that does more than switch recording
-// off.
+// read, too); so does an op that is watched, one that a mode wants to see, and any mode that does
+// more than switch recording off.
 PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
                   bool as_view, bool in_row = false) {
-  const bool elsewhere =
+  const bool of_python =
       count > 0 && is_tensor(arguments[0]) && !is_array(tensor_of(arguments[0]).array);
-  if (const long others = thread_modes() & ~kModesOff; elsewhere || others) {
+  if (const long others = thread_modes() & ~kModesOff; of_python || others) {
     const bool watched = is_watched(op);
     if (others & kRecorded && !in_row && !watched)
       return recorded(op, arguments, count, arity, as_view);
-    if (elsewhere || watched || others & ~kSeen)
+    if (of_python || watched || others & ~kSeen)
       return applied_in_modes(op, arguments, count, arity, as_view);
   }
   Forward forward(op, arguments, count);
@@ -316,36 +316,37 @@ PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return written(args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]), out);
 }
 
-// Whether Python has to look closer: a tensor has a history. -1 with a Python error.
-int is_special(PyObject* const* tensors, Py_ssize_t count) {
+// Whether one of the tensors has a history, which Python has to refuse or extend. -1 with a Python
+// error.
+int has_history(PyObject* const* tensors, Py_ssize_t count) {
   const Owned edges(edges_among(Py_None, tensors, count));
   return edges ? edges != Py_None : -1;
 }
 
 // The op's forward, written into the tensor `out`, or into `out` as its first input. Whether it
-// was: not where one of them is special, or a mode wants to see the op. -1 with a Python error.
-int write_into(PyObject* op, PyObject* out, PyObject* const* inputs, Py_ssize_t count,
-               bool in_place) {
+// was: not where one of them has a history, or a mode wants to see the op. -1 with a Python error.
+int forward_into(PyObject* op, PyObject* out, PyObject* const* inputs, Py_ssize_t count,
+                 bool in_place) {
   if (is_watched(op)) return 0;
-  int special = is_special(&out, 1);
-  if (!special) special = is_special(inputs, count);
-  if (special) return special < 0 ? -1 : 0;
+  int found = has_history(&out, 1);
+  if (!found) found = has_history(inputs, count);
+  if (found) return found < 0 ? -1 : 0;
   const Owned pair(written(op, inputs, count, tensor_of(out).array, in_place ? out : nullptr));
   return pair ? 1 : -1;
 }
 
-// compute_into(op, out, inputs), compute_in_place(op, x, others): write_into.
+// compute_into(op, out, inputs), compute_in_place(op, x, others): forward_into.
 template <bool in_place>
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
     return PyErr_Format(PyExc_TypeError, "expected an op, a tensor to write and a tuple of inputs");
-  const int done = write_into(args[0], args[1], &PyTuple_GET_ITEM(args[2], 0),
-                              PyTuple_GET_SIZE(args[2]), in_place);
+  const int done = forward_into(args[0], args[1], &PyTuple_GET_ITEM(args[2], 0),
+                                PyTuple_GET_SIZE(args[2]), in_place);
   return done < 0 ? nullptr : PyBool_FromLong(done);
 }
 
 // `out`, now marked as written, if the result is its array; else the result. A new reference.
-PyObject* settled(PyObject* result, PyObject* out) {
+PyObject* out_or_result(PyObject* result, PyObject* out) {
   if (is_array(result)) {
     const NDArray &x = array_of(result), &y = array_of(tensor_of(out).array);
     if (is_direct(x, &y) && same_elements(x, y)) {
@@ -356,9 +357,9 @@ PyObject* settled(PyObject* result, PyObject* out) {
   return Py_NewRef(result);
 }
 
-// offer(op, outs, inputs, constants): the op's results, one or two, computed where the tensors of
-// the tuple `outs` are, if they fit: in their places the tensors, else the arrays. None where a
-// tensor is special, or not of this device, or a mode wants to see the op.
+// offer(op, outs, inputs, constants): the op's results, one or two. The op is offered the memory of
+// the tensors `outs`: a result is the tensor where that was taken, else an array. None where a
+// tensor has a history, or is not of this device, or a mode wants to see the op.
 PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[3]))
     return PyErr_Format(PyExc_TypeError, "offer(op, outs, inputs, constants)");
@@ -373,9 +374,9 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < results; ++i)
     if (!is_tensor(outs[i]) || !is_array(tensor_of(outs[i]).array)) Py_RETURN_NONE;
   if (is_watched(args[0])) Py_RETURN_NONE;
-  int special = is_special(outs, results);
-  if (!special) special = is_special(arguments.data(), size);
-  if (special) return special < 0 ? nullptr : Py_NewRef(Py_None);
+  int found = has_history(outs, results);
+  if (!found) found = has_history(arguments.data(), size);
+  if (found) return found < 0 ? nullptr : Py_NewRef(Py_None);
   const Owned places(results == 1 ? Py_NewRef(tensor_of(outs[0]).array) : PyTuple_New(results));
   if (!places) return nullptr;
   for (Py_ssize_t i = 0; results > 1 && i < results; ++i)
@@ -383,10 +384,10 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Owned pair(written(args[0], arguments.data(), size, places));
   if (!pair) return nullptr;
   PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
-  if (results == 1) return settled(result, outs[0]);
+  if (results == 1) return out_or_result(result, outs[0]);
   Owned answer(PyTuple_New(results));
   for (Py_ssize_t i = 0; answer && i < results; ++i)
-    PyTuple_SET_ITEM(answer.get(), i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
+    PyTuple_SET_ITEM(answer.get(), i, out_or_result(PyTuple_GET_ITEM(result, i), outs[i]));
   return answer.release();
 }
 
@@ -463,7 +464,7 @@ PyObject* apply_to(PyObject* op, PyObject* const* arguments, Py_ssize_t count, P
 
 PyObject* apply_in_place(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
   try {
-    const int done = write_into(op, arguments[0], arguments + 1, count - 1, true);
+    const int done = forward_into(op, arguments[0], arguments + 1, count - 1, true);
     return done > 0 ? Py_NewRef(arguments[0]) : nullptr;
   } catch (...) {
     return raise_current();

@@ -11,8 +11,8 @@ using Outs = std::array<const NDArray*, 2>;
 
 // `out`, if it is of this shape and dtype, contiguous, and shares no memory with what the kernel
 // reads; else, or where it is null, a fresh array. The reads, too, may be null. Nothing may be
-// refused any more once out is written. The caller marks it as written: `settled` in
-// autograd/apply.cpp.
+// refused any more once out is written. The caller marks it as written: `out_or_result`
+// in autograd/apply.cpp.
 NDArray result_in(const NDArray* out, const Dims& shape, DType dtype, const Device& device,
                   std::initializer_list<const NDArray*> reads);
 // The same for kernels that write any strides: out's dims need not be next to one another.

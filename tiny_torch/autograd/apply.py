@@ -35,9 +35,9 @@ edges_of = _core.edges_of
 # has a history, or a mode wants to see the op. Whether it was.
 compute_into = _core.compute_into
 compute_in_place = _core.compute_in_place  # (op, x, others): the same of x and others, into x
-# offer(op, outs, inputs, constants): op.forward, computed where the tensors of `outs` are, if
-# they fit: in their places the tensors, else the arrays. None where one has a history, or is on
-# another device, or a mode wants to see the op.
+# offer(op, outs, inputs, constants): op.forward, which is offered the memory of the tensors `outs`:
+# a result is the tensor where that was taken, else an array. None where one has a history, or is
+# on another device, or a mode wants to see the op.
 offer = _core.offer
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are

@@ -11,8 +11,9 @@ All state is in one Run: a backward may run inside another, in a hook or a signa
 beside it in another thread. A Run changes the thread's modes only around code that may be a
 user's, so that a signal's handler finds the modes of the program.
 
-Not here: hooks (hooks.py), anomaly detection, modes that see ops, the profiler's record. They are
-called where a node has hooks, or by modes.module_of where their bit is set.
+Not here: the error of a second backward (Node.unpack in graph.py); hooks (hooks.py), anomaly
+detection, modes that see ops, the profiler's record. These are called where a node has hooks, or
+by modes.module_of where their bit is set.
 """
 
 from __future__ import annotations

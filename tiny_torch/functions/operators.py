@@ -58,7 +58,7 @@ def operator(
 
 
 def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
-    """The operator that writes; Python goes on to the one that does not, of a stranger."""
+    """The operator that writes; Python goes on to the one that does not, of the right side."""
     written = forgetful(op)
 
     @quick(written, 2, numbers=True, in_place=True)

@@ -1,5 +1,6 @@
 // Multiplications and additions of a launch, two for a product that is summed: those of matrix
 // products, convolutions, attention and recurrent layers. Other kernels count as none.
+// What a profile says of an op is counted in tiny_torch/autograd/_profiler/costs.py.
 #pragma once
 #include "core/tables/attention.h"
 #include "core/tables/conv.h"

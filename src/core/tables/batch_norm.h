@@ -7,8 +7,8 @@
 namespace tt {
 
 // y = (x - mean) / sqrt(variance + eps) weight + bias over sets of elements of x (N, C, S), with a
-// weight and a bias per channel. A set is a channel, or a number of channels of one sample. Where
-// x, grad and out are halves, all else is float32.
+// weight and a bias per channel. A set shares a mean: a channel, or a number of channels of one
+// sample. Where x, grad and out are halves, all else is float32.
 struct BatchNormArgs {
   int64_t samples, channels, size;  // N, C, S
   int64_t set_channels;             // of a set of one sample; 0: a set is a channel of all samples
@@ -18,7 +18,7 @@ struct BatchNormArgs {
   int64_t x_sample, x_channel, grad_sample, grad_channel;  // in elements; S is contiguous
   const char *weight, *bias;                               // per channel, or null
   char *mean, *rstd;                                       // per set
-  char* rest;                                              // of the true mean; null if fixed
+  char* rest;                                              // the true mean - mean; null if fixed
   char* variance;                                          // per set, biased; forward only
   bool fixed;                                              // mean and rstd are given constants
   double eps;

@@ -1,4 +1,5 @@
-// Batch norm's running mean and variance. They are few: compiled once.
+// Batch norm's running mean and variance, moved towards those of the batch, which batch_norm.cpp
+// has found in the same call (core/api/nn/batch_norm.cpp). They are few: compiled once.
 #include "cpu/batch_norm/running_stats.h"
 
 #include <cmath>
@@ -23,8 +24,8 @@ char* place(const RunningArgs::Running& running, int64_t channel) {
   return running.data + channel * running.step * static_cast<int64_t>(sizeof(T));
 }
 
-// running = (1 - momentum) running + momentum batch, where batch is the mean over samples of `sets`
-// in S, times `numerator` / `denominator`.
+// running = (1 - momentum) running + momentum batch, where batch is the mean over samples of what
+// each has found, `sets` (samples, channels), times `numerator` / `denominator`.
 template <class T, class S>
 void update(const RunningArgs& a, const RunningArgs::Running& running, const S* sets,
             double numerator, double denominator) {

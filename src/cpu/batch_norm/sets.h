@@ -1,4 +1,5 @@
-// What the two layouts of batch norm share. Built once per instruction set.
+// What the two layouts of batch norm share: sets of elements with one mean
+// (core/tables/batch_norm.h). Built once per instruction set.
 #pragma once
 #include "cpu/batch_norm/running_stats.h"
 #include "cpu/infra/exact_moments.h"
@@ -25,7 +26,7 @@ struct Call {
   T *means = numbers<T>(a.mean), *rests = numbers<T>(a.rest), *rstds = numbers<T>(a.rstd);
 
   T weight(int64_t channel) const { return weights ? weights[channel] : T(1); }
-  // What `means` lack: a mean may not fit into T.
+  // The true mean less that of `means`, which T has rounded.
   T rest(int64_t set) const { return rests ? rests[set] : T(0); }
   // Of an element less the set's mean, times `scale`.
   T shift(int64_t channel, int64_t set, T scale) const {

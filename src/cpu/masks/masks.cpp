@@ -13,7 +13,7 @@ namespace {
 int64_t blocks_of(int64_t numel) { return (numel + kMaskBlock - 1) / kMaskBlock; }
 
 // Which of n <= kMaskBlock elements are true. Without a branch: a random mask would mispredict.
-int64_t compact(const char* mask, int64_t n, uint16_t* places) {
+int64_t find_places(const char* mask, int64_t n, uint16_t* places) {
   int64_t count = 0;
   for (int64_t i = 0; i < n; ++i) {
     places[count] = static_cast<uint16_t>(i);
@@ -32,7 +32,7 @@ void for_each_block(const MaskArgs& args, const Body& body) {
       const int64_t start = b * kMaskBlock;
       const int64_t before = args.starts[b], count = args.starts[b + 1] - before;
       if (count == 0) continue;
-      compact(args.mask + start, std::min(kMaskBlock, args.numel - start), places);
+      find_places(args.mask + start, std::min(kMaskBlock, args.numel - start), places);
       body(start, places, count, before);
     }
   });

@@ -10,7 +10,7 @@
 // threads compute a tile of C together: what one of them reads, all of its row or column use
 // (infra/tiles.h). Where C is small and k long, as in the product of two vectors, a GPU would be
 // idle but for a few blocks, and so a block makes a single element (`summed`). Which of them a
-// product takes: Plan (product.h).
+// product takes: Plan (cuda/infra/plan.h).
 #include "core/tables/matmul.h"
 #include "cuda/infra/tables.h"
 #include "cuda/infra/tiles.h"

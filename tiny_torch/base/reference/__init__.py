@@ -1,1 +1,1 @@
-"""The parts of reference.py: layout (shapes and strides) and formulas (ops.def's twin)."""
+"""The parts of reference.py: layout (shapes and strides) and formulas (ops.def in NumPy)."""

@@ -1,6 +1,6 @@
 """RefArray's computations: elementwise ops, reductions, matmul. `x` is always a RefArray.
 
-Each gathers flat runs of elements by layout.positions, and hands them to a formula. The twin of
+Each gathers flat runs of elements by layout.positions, and hands them to a formula. In C++:
 src/core/api/elementwise.cpp, reduce.cpp and matmul.cpp.
 """
 

@@ -1,4 +1,4 @@
-"""What the elementwise ops and reductions compute, and in which dtype: ops.def's twin.
+"""What the elementwise ops and reductions compute, and in which dtype: ops.def in NumPy.
 
 A formula takes flat NumPy arrays of the dtype that is computed in, and answers one; a reduction's
 takes one row, and answers a number. Not here: layout, checks of arguments.

@@ -1,6 +1,6 @@
 """RefArray's reading and writing by tensors of indices. `x` is always a RefArray.
 
-All find the places of the chosen elements first, as a list; then one copy moves them. The twin of
+All find the places of the chosen elements first, as a list; then one copy moves them. In C++:
 src/core/api/index/gather.cpp, masks.cpp, arrange.cpp, brackets.cpp and join.cpp.
 """
 

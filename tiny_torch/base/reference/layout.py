@@ -1,6 +1,6 @@
 """Shapes and strides: all that RefArray knows about layout, as functions of tuples.
 
-The twin of src/core/dims.cpp and of the strides' part of iter.cpp. Not here: memory, elements.
+In C++: src/core/dims.cpp and the strides' part of iter.cpp. Not here: memory, elements.
 """
 
 from __future__ import annotations

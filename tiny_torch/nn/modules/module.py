@@ -1,8 +1,8 @@
 """`Module`: the base of all layers. It registers parameters, buffers and submodules as attributes.
 
 Its other parts, in `_parts`, are attached by `__init__.py`: `calling` (hooks around forward and
-backward), `state_dict` (saving and loading), `conversion` (train and eval, dtype, device). Not
-here: `lazy` (shapes that the first input tells).
+backward), `state_dict` (saving and loading by name), `conversion` (train and eval, dtype,
+device). Not here: `lazy` (shapes that the first input tells).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gradients kept from growing too large: by their common norm, or element by element.
 
-One call of C++ handles all gradients that lie densely on the CPU in float32 or float64; the others
-go through Tensor operations, and so do all of them under `foreach=False`.
+One call of C++ handles gradients that lie densely on one device, the CPU or a GPU, in float32 or
+float64; the others go through Tensor operations, and so do all of them under `foreach=False`.
 """
 
 from __future__ import annotations
