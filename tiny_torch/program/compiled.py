@@ -254,7 +254,7 @@ class Case:
             raise Refusal("answers one of its arguments, or a view of one")
         arrays = [t.array for t in everything]
         found = [t.array for t in outputs]
-        written = watch.written(arrays)
+        written = watch.writes(arrays)
         program = _core.Program(recording, arrays, written, found, None, self.passes)
         if not program.repeats(arrays, found, watch.generator_state):
             raise Refusal("has other results when it is run again")
@@ -287,7 +287,7 @@ class Case:
         self.step = StepGradients(watch, everything)
         arrays = [t.array for t in everything]
         held, made = self.step.take_arrays()
-        written = watch.written(arrays) + [True] * len(held)
+        written = watch.writes(arrays) + [True] * len(held)
         arrays += held
         found = [*[t.array for t in outputs], *made]
         program = _core.Program(watch.recording, arrays, written, found, None, self.passes)
@@ -312,7 +312,7 @@ class Case:
             if watch.effect:
                 raise Refusal(watch.effect)
             arrays = [found[k] for k in self.found]
-            written = watch.written(externals)
+            written = watch.writes(externals)
             gradients = _core.Program(
                 watch.recording, externals, written, arrays, self.program, self.passes
             )

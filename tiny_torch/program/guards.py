@@ -279,7 +279,7 @@ class Recorder:
     def gradients(self) -> dict[int, Any]:
         return {i: t._grad for i, t in self.tensors.items()}
 
-    def written(self, arrays: list) -> list[bool]:
+    def writes(self, arrays: list) -> list[bool]:
         """Which of the arrays the launches write; an optimizer between them does not count."""
         if self.launches:
             return [id(array) in self.marked for array in arrays]

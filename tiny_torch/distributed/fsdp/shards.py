@@ -42,7 +42,7 @@ class Dealing:
     reduce_dtype: torch.dtype | None
     divisor: float
 
-    def joined(self, inner: Any) -> Any:
+    def group_with(self, inner: Any) -> Any:
         """The group of all who hold parts of what `inner` has parts of: tensor parallelism's ranks
         at each rank of this one's group."""
         found: list[Any] = [None] * self.group.size()
@@ -75,7 +75,7 @@ class Shard:
         before = piece_of(parameter)  # a part already, of tensor parallelism
         shape = tuple(parameter.shape) if before is None else before.shape
         offset = (0,) * parameter.ndim if before is None else before.offset
-        group = dealing.group if before is None else dealing.joined(before.group)
+        group = dealing.group if before is None else dealing.group_with(before.group)
         piece = Piece(shape, (offset[0] + start, *offset[1:]), group)
         self.part = Parameter(mine.clone(), parameter.requires_grad)
         mark(self.part, piece)
