@@ -60,8 +60,7 @@ lightning-fabric, torchinfo and torchmetrics hold no tests: it is the examples o
 there are some. What is missing needs complex tensors (pytorch-optimizer 180, keras 44; kornia 20,
 whose `So2` and `Se2` hold what `torch.complex` makes), `torch.fft` (linear-operator 744, gpytorch
 52, torchmetrics 1), float8 (keras 11), DTensor (pytorch-optimizer 7), `torch.sparse_csr_tensor`
-(linear-operator 1), PyTorch's own pickle of a storage (skorch 1), or the last digit of a float32
-(gpytorch 3, kornia 1).
+(linear-operator 1), or the last digit of a float32 (gpytorch 3, kornia 1).
 
 | package | version | pass under PyTorch | of these under tiny_torch |
 |---|---|--:|--:|

@@ -292,6 +292,22 @@ def test_operators_by_name(torch):
         torch.ops.load_library("nosuch.so")
 
 
+def test_the_numbers_of_a_tensor_as_text(torch):
+    printing = import_module(f"{torch.__name__}._tensor_str")
+    assert printing.PRINT_OPTS.threshold == 1000
+    text = printing._tensor_str(torch.arange(6.0, requires_grad=True).reshape(2, 3), indent=2)
+    assert text == "[[0., 1., 2.],\n   [3., 4., 5.]]"
+
+
+def test_an_overload_is_its_function(torch):
+    @torch.jit._overload
+    def f(x):
+        # type: (int) -> int
+        pass
+
+    assert f(1) is None
+
+
 def test_the_build_in_words(torch):
     assert "USE_MKL=" in torch.__config__.show()
     assert "get_num_threads" in torch.__config__.parallel_info()

@@ -285,3 +285,19 @@ def test_the_core_does_not_load_the_room():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "jagged"])
+def test_creation_makes_strided_tensors_only(layout):
+    layout, x = getattr(tiny_torch, layout), tiny_torch.ones(2)
+    makers = (
+        tiny_torch.empty,
+        tiny_torch.zeros,
+        tiny_torch.rand,
+        tiny_torch.arange,
+        tiny_torch.eye,
+        x.new_ones,
+    )
+    for make in (*makers, lambda size, layout: tiny_torch.zeros_like(x, layout=layout)):
+        with pytest.raises(NotImplementedError, match=f"layout={layout}; it makes strided tensors"):
+            make(2, layout=layout)

@@ -33,7 +33,8 @@ class _Name:
 
 
 class layout(_Name):
-    """How a tensor is stored: `strided`, or `sparse_coo` (tiny_torch/sparse)."""
+    """How a tensor is stored: `strided`, or `sparse_coo` (tiny_torch/sparse); no tensor is stored
+    in another way that PyTorch names."""
 
     __slots__ = ()
     __module__ = "tiny_torch"
@@ -54,6 +55,11 @@ def _new_name(kind: type[_Name], name: str) -> Any:
 
 strided = _new_name(layout, "strided")
 sparse_coo = _new_name(layout, "sparse_coo")
+sparse_csr = _new_name(layout, "sparse_csr")
+sparse_csc = _new_name(layout, "sparse_csc")
+sparse_bsr = _new_name(layout, "sparse_bsr")
+sparse_bsc = _new_name(layout, "sparse_bsc")
+jagged = _new_name(layout, "jagged")
 contiguous_format = _new_name(memory_format, "contiguous_format")
 preserve_format = _new_name(memory_format, "preserve_format")
 channels_last = _new_name(memory_format, "channels_last")
@@ -134,7 +140,8 @@ def looks_like(array: Any, order: tuple[int, ...]) -> bool:
 FUNCTIONS = {
     name: globals()[name]
     for name in (
-        "layout", "memory_format", "strided", "sparse_coo", "contiguous_format", "preserve_format",
+        "layout", "memory_format", "strided", "sparse_coo", "sparse_csr", "sparse_csc",
+        "sparse_bsr", "sparse_bsc", "jagged", "contiguous_format", "preserve_format",
         "channels_last", "channels_last_3d",
     )
 }  # fmt: skip

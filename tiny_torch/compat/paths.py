@@ -141,6 +141,8 @@ utils._python_dispatch compat.private: TorchDispatchMode is_traceable_wrapper_su
 utils.checkpoint utils.checkpoint.surroundings: get_device_states set_device_states
 utils.data._utils.collate compat.private: np_str_obj_array_pattern
 _utils compat.private: _get_available_device_type _get_device_module
+distributed.rpc.api compat.private: _require_initialized
+_tensor_str compat.private: PRINT_OPTS _tensor_str
 _tensor .: Tensor
 _tensor exchange.rebuild: _rebuild_from_type_v2
 _utils exchange.rebuild: _rebuild_meta_tensor_no_storage _rebuild_parameter

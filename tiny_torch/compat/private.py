@@ -13,6 +13,7 @@ from tiny_torch.base.devices import cuda_count
 from tiny_torch.compat.refused import refusing, refusing_class
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import check_reduction, legacy_reduction
+from tiny_torch.functions.printing import elements_text, options
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
@@ -47,6 +48,14 @@ return_and_correct_aliasing = refusing(
     "torch.utils._python_dispatch.return_and_correct_aliasing", NO_DISPATCH
 )
 
+NO_CALLS = "its processes meet by collectives and DistributedDataParallel"
+
+
+def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands for a function that calls other processes: it refuses."""
+    return refusing("torch.distributed.rpc", NO_CALLS)
+
+
 NO_MARKS = "it marks no ranges for other tools' timelines"
 emit_itt = refusing_class("torch.autograd.profiler.emit_itt", NO_MARKS)
 emit_nvtx = refusing_class("torch.autograd.profiler.emit_nvtx", NO_MARKS)
@@ -55,6 +64,14 @@ emit_nvtx = refusing_class("torch.autograd.profiler.emit_nvtx", NO_MARKS)
 def _addindent(text: str, spaces: int) -> str:
     """The text with its lines after the first moved to the right."""
     return text.replace("\n", "\n" + " " * spaces)
+
+
+PRINT_OPTS = options  # of set_printoptions
+
+
+def _tensor_str(tensor: Tensor, indent: int) -> str:
+    """The numbers of a tensor as it prints them, its later lines moved to the right."""
+    return elements_text(tensor.detach().cpu().array, indent)
 
 
 def get_enum(reduction: str) -> int:

@@ -76,12 +76,12 @@ REASONS = {
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
     "distributed.elastic distributed.elastic.multiprocessing "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
-    "distributed.checkpoint.hf_storage distributed.fsdp.wrap distributed.rpc "
+    "distributed.checkpoint.hf_storage distributed.fsdp.wrap distributed.rpc distributed.rpc.api "
     "distributed.tensor._utils distributed._tensor.experimental "
     "distributed.utils": "its processes meet by collectives and DistributedDataParallel",
     "fft": "it has no complex tensors",
     "nn.parallel.scatter_gather": "it trains on one device",
-    "fx.experimental": "it traces no program into a graph",
+    "fx.experimental fx.graph fx.node": "it traces no program into a graph",
     "_dynamo._trace_wrapped_higher_order_op _dynamo.testing": "there is no compiler",
     "library": "of operators it takes those that custom_op makes",
     "_ops": "its functions are Python's",

@@ -30,10 +30,15 @@ from tiny_torch.base.dtypes import promote_types as promote_types
 from tiny_torch.base.layouts import channels_last as channels_last
 from tiny_torch.base.layouts import channels_last_3d as channels_last_3d
 from tiny_torch.base.layouts import contiguous_format as contiguous_format
+from tiny_torch.base.layouts import jagged as jagged
 from tiny_torch.base.layouts import layout as layout
 from tiny_torch.base.layouts import memory_format as memory_format
 from tiny_torch.base.layouts import preserve_format as preserve_format
+from tiny_torch.base.layouts import sparse_bsc as sparse_bsc
+from tiny_torch.base.layouts import sparse_bsr as sparse_bsr
 from tiny_torch.base.layouts import sparse_coo as sparse_coo
+from tiny_torch.base.layouts import sparse_csc as sparse_csc
+from tiny_torch.base.layouts import sparse_csr as sparse_csr
 from tiny_torch.base.layouts import strided as strided
 from tiny_torch.base.switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from tiny_torch.base.switches import get_deterministic_debug_mode as get_deterministic_debug_mode

@@ -162,3 +162,66 @@ def annotate_shapes():
     pick(x, index).square().sum().backward()
     kinds = Float[torch.Tensor, "3 4"], Float[torch.Tensor, "4 3"], Int[torch.Tensor, "..."]
     return x.grad, [isinstance(x, kind) for kind in kinds], issubclass(TypeCheckError, Exception)
+
+
+@use("perceiver-pytorch")
+def read_by_latents():
+    from perceiver_pytorch import Perceiver
+
+    heads = {"cross_heads": 1, "latent_heads": 2, "cross_dim_head": 4, "latent_dim_head": 4}
+    sizes = {"num_latents": 4, "latent_dim": 8, "num_classes": 3, "depth": 2}
+    bands = {"num_freq_bands": 2, "max_freq": 4.0}
+    return losses_of(
+        Perceiver(input_channels=3, input_axis=1, **heads, **sizes, **bands), normal(2, 6, 3)
+    )
+
+
+@use("linformer")
+def attend_to_few():
+    from linformer import Linformer
+
+    return losses_of(Linformer(dim=8, seq_len=6, depth=2, heads=2, k=3), normal(2, 6, 8))
+
+
+@use("nystrom-attention")
+def attend_by_landmarks():
+    from nystrom_attention import Nystromformer
+
+    net = Nystromformer(dim=8, dim_head=4, heads=2, depth=1, num_landmarks=4, pinv_iterations=3)
+    return losses_of(net, normal(2, 8, 8))
+
+
+@use("soft-moe-pytorch")
+def mix_experts():
+    from soft_moe_pytorch import SoftMoE
+
+    return losses_of(SoftMoE(dim=8, seq_len=6, num_experts=2), normal(2, 6, 8))
+
+
+@use("torch-geometric")
+def convolve_graphs():
+    from torch_geometric.nn import GATConv, GCNConv, SAGEConv, global_mean_pool
+
+    x, edges = normal(5, 4), torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
+    found = [global_mean_pool(x, torch.tensor([0, 0, 1, 1, 1]))]
+    for layer in (GCNConv(4, 3), GATConv(4, 3), SAGEConv(4, 3)):
+        found += fit(layer, lambda layer=layer: layer(x, edges).square().mean())
+    return found
+
+
+@use("snntorch")
+def spike():
+    import snntorch
+    from snntorch import surrogate
+
+    cell = snntorch.Leaky(beta=0.9, spike_grad=surrogate.fast_sigmoid())
+    net, x = nn.Linear(4, 3), normal(5, 2, 4)
+
+    def loss():
+        potential, total = cell.init_leaky(), 0
+        for current in x:
+            spikes, potential = cell(net(current), potential)
+            total = total + spikes.sum() + potential.sum()
+        return total
+
+    return fit(net, loss)

@@ -84,3 +84,27 @@ def steps_within_steps():
             differentiable.step(nn.functional.mse_loss(copy(x), y))
         nn.functional.mse_loss(copy(x), y).backward()
     return [p.grad for p in net.parameters()]
+
+
+@use("prodigyopt")
+def rates_by_distance():
+    from prodigyopt import Prodigy
+
+    net, x = small_net(), normal(5, 4)
+    return fit(net, lambda: net(x).square().mean(), Prodigy(net.parameters()), steps=5)
+
+
+@use("dadaptation")
+def adapt_rates():
+    from dadaptation import DAdaptAdam
+
+    net, x = small_net(), normal(5, 4)
+    return fit(net, lambda: net(x).square().mean(), DAdaptAdam(net.parameters()), steps=5)
+
+
+@use("came-pytorch")
+def confident_steps():
+    from came_pytorch import CAME
+
+    net, x = small_net(), normal(5, 4)
+    return fit(net, lambda: net(x).square().mean(), CAME(net.parameters(), lr=1e-3), steps=5)

@@ -186,3 +186,22 @@ def more_flows():
     x = normal(16, 2)
     losses = fit(net, lambda: net.forward_kld(x)), fit(net, lambda: net.reverse_kld(8))
     return losses, net.sample(3)
+
+
+@use("zuko")
+def normalize():
+    import zuko
+
+    x, c = normal(6, 3), normal(6, 2)
+    spline = zuko.flows.NSF(3, 2, transforms=2, hidden_features=[8, 8])
+    masked = zuko.flows.MAF(3, 0, transforms=2, hidden_features=[8, 8])
+    found = fit(spline, lambda: -spline(c).log_prob(x).mean())
+    return found + fit(masked, lambda: -masked().log_prob(x).mean()), masked().sample((3,))
+
+
+@use("pytorch-crf")
+def label_sequences():
+    from torchcrf import CRF
+
+    model, scores, labels = CRF(3, batch_first=True), normal(2, 5, 3), torch.randint(0, 3, (2, 5))
+    return fit(model, lambda: -model(scores, labels)), model.decode(scores)

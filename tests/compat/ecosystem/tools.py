@@ -151,3 +151,25 @@ def batches_of_names():
         torch.cat([batch, batch * 2])["inner", "y"],
         batch.apply(torch.exp)["x"],
     )
+
+
+@use("pytorch-msssim")
+def compare_pictures():
+    from pytorch_msssim import ms_ssim, ssim
+
+    torch.set_default_dtype(torch.float32)
+    a, b = torch.rand(1, 3, 180, 180, requires_grad=True), torch.rand(1, 3, 180, 180)
+    found = ssim(a, b, data_range=1) + ms_ssim(a, b, data_range=1)
+    found.backward()
+    return found, a.grad.abs().sum()
+
+
+@use("torchcam")
+def see_where():
+    from torchcam.methods import GradCAM
+
+    torch.set_default_dtype(torch.float32)
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 3)).eval()
+    with GradCAM(net, target_layer=net[0], input_shape=(1, 8, 8)) as maps:
+        scores = net(torch.rand(1, 1, 8, 8))
+        return maps(scores.argmax().item(), scores)

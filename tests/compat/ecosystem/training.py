@@ -199,3 +199,36 @@ def deep_learning_utilities():
         stopping.update(loss.item())
         losses.append(loss.item())
     return losses, stopping.should_stop(), delu.cat(list(delu.iter_batches(data, 5)))
+
+
+@use("torcheval")
+def evaluate():
+    from torcheval.metrics import BinaryAUROC, MulticlassAccuracy, MulticlassF1Score, R2Score
+
+    x, y = normal(20, 3), torch.randint(0, 3, (20,))
+    pairs = [
+        (MulticlassAccuracy(), x, y),
+        (MulticlassF1Score(num_classes=3, average="macro"), x, y),
+        (BinaryAUROC(), x[:, 0], (y > 0).double()),
+        (R2Score(), x[:, 0], x[:, 1]),
+    ]
+    return [metric.update(*pair).compute() for metric, *pair in pairs]
+
+
+@use("torchattacks")
+def attack():
+    import torchattacks
+
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 3)).eval()
+    x, y = torch.rand(2, 1, 8, 8), torch.tensor([0, 1])
+    kinds = torchattacks.FGSM(net), torchattacks.PGD(net, steps=3, random_start=False)
+    return [attack(x, y) for attack in (*kinds, torchattacks.CW(net, steps=4))]
+
+
+@use("opacus")
+def gradients_of_samples():
+    from opacus.grad_sample import GradSampleModule
+
+    net = GradSampleModule(small_net())
+    net(normal(5, 4)).sum().backward()
+    return [parameter.grad_sample for parameter in net.parameters()]

@@ -191,6 +191,14 @@ def unused(fn: Any) -> Any:
     return fn
 
 
+def _overload(func: Any) -> Any:
+    """The function itself: its last definition, which Python calls."""
+    return func
+
+
+_overload_method = _overload
+
+
 def export(fn: Any) -> Any:
     """The method itself."""
     return fn

@@ -54,6 +54,11 @@ def check_options(function: str, layout: Any, pin_memory: Any) -> None:
     """Only strided tensors exist here; memory is pinned for a GPU."""
     if layout is not None:
         check_kind(function, "layout", None, layout, "torch.layout", layouts.layout)
+        if layout is not layouts.strided:
+            raise NotImplementedError(
+                f"{function}: layout={layout}; it makes strided tensors, and "
+                "torch.sparse_coo_tensor and Tensor.to_sparse sparse ones"
+            )
     if pin_memory is not None:
         check_bool(function, "pin_memory", None, pin_memory)
     if pin_memory and not cuda_count():
