@@ -10,8 +10,9 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.nn import functional as F
 
+pytestmark = pytest.mark.torch
 
-@pytest.mark.torch
+
 def test_functions_of_users_alone_are_cast(oracle):
     def seen(module):
         class Product(module.autograd.Function):
