@@ -248,6 +248,8 @@ def main() -> None:
             subprocess.run(
                 [sys.executable, str(ROOT / "tests/sweep.py"), "--json", str(path)], check=False
             )
+            if not path.exists():
+                raise SystemExit("the sweep ended before it had written what it found")
             results = json.loads(path.read_text())
     PAGE.write_text(page(results))
 

@@ -28,6 +28,7 @@ of_input(
     "digamma", "The derivative of gamma's logarithm.", lambda grad, x: grad * run(Polygamma, x, 1)
 )
 I1 = of_input("i1", "", lambda grad, x: grad * i1_slope(x))
+I1.node_name, I1.aten = "SpecialI1Backward0", "special_i1"
 of_input(
     "i0",
     "The modified Bessel function of the first kind, of order 0.",
