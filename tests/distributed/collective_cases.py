@@ -181,3 +181,16 @@ def run(lib, rank, n, dtypes=DTYPES, device="cpu", fits=fits):
                 x = lib.tensor(inputs(rank, n, dtype).tolist()).to(device, getattr(lib, dtype))
                 found[name, dtype] = [t.double().tolist() for t in call(lib, rank, n, x)]
     return found
+
+
+def check_facts(results, rank, n):
+    """Asserts that what a rank of `n` has found, by (name, dtype), is what the cases say."""
+    for (name, dtype), result in results.items():
+        xs = [inputs(r, n, dtype).astype("bool" if dtype == "bool" else "i8") for r in range(n)]
+        facts = CASES[name][1](xs, rank)
+        assert len(facts) == len(result), (name, dtype)
+        for fact, got in zip(facts, result, strict=True):
+            if "AVG" in name:
+                np.testing.assert_allclose(got, fact, rtol=1e-2, err_msg=f"{name} {dtype}")
+            else:
+                assert got == fact.astype("f8").tolist(), (name, dtype, rank)

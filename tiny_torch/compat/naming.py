@@ -11,7 +11,6 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
-import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.compat.paths import public_name
 from tiny_torch.compat.refused import names_of_pytorch
@@ -24,8 +23,12 @@ OF_CPP = ("torch", "torch.linalg", "torch.special")  # where functions are of C+
 def rename(module: ModuleType) -> None:
     """Renames those classes of a module that PyTorch has at the module's public path.
 
-    Functions, too, where the module defines them, and they are of Python in PyTorch.
+    Functions, too, where the module defines them, and they are of Python in PyTorch, and those that
+    a pickled tensor names.
     """
+    for function in set(vars(module).get("NAMED_IN_PICKLES", ())).difference(ours):
+        ours[function] = function.__module__
+        function.__module__ = public_name(function.__module__)
     known = names_of_pytorch()
     space = public_name(module.__name__)
     for name in known.get(space, ()):
@@ -45,9 +48,6 @@ def rename_all() -> None:
     loaded = [name for name in sys.modules if name.partition(".")[0] == "tiny_torch"]
     for name in sorted(loaded, key=lambda name: -name.count(".")):
         rename(sys.modules[name])
-    for function in torch.serialization.NAMED_IN_PICKLES:
-        ours[function] = function.__module__
-        function.__module__ = public_name(function.__module__)
     # `typing.get_type_hints` looks there for what the annotations of a class mean. Not `torch`
     # itself: it may be what is being imported just now.
     for found, module in ours.items():

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from tiny_torch.base.devices import cuda_count
-from tiny_torch.compat.refused import refusing, refusing_class
+from tiny_torch.compat.refused import refusing, refusing_class, why_of
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import check_reduction, legacy_reduction
 from tiny_torch.functions.printing import elements_text, options
@@ -25,7 +25,7 @@ SymBool = refusing_class("torch.SymBool", NO_SYMBOLS)
 SymFloat = refusing_class("torch.SymFloat", NO_SYMBOLS)
 SymInt = refusing_class("torch.SymInt", NO_SYMBOLS)
 
-NO_COMPLEX = "it has no complex tensors"
+NO_COMPLEX = str(why_of("tiny_torch.fft"))
 complex = refusing("torch.complex", NO_COMPLEX)
 istft = refusing("torch.istft", NO_COMPLEX)
 polar = refusing("torch.polar", NO_COMPLEX)
@@ -48,12 +48,10 @@ return_and_correct_aliasing = refusing(
     "torch.utils._python_dispatch.return_and_correct_aliasing", NO_DISPATCH
 )
 
-NO_CALLS = "its processes meet by collectives and DistributedDataParallel"
-
 
 def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
     """What stands for a function that calls other processes: it refuses."""
-    return refusing("torch.distributed.rpc", NO_CALLS)
+    return refusing("torch.distributed.rpc", str(why_of("tiny_torch.distributed.rpc")))
 
 
 NO_MARKS = "it marks no ranges for other tools' timelines"

@@ -353,6 +353,8 @@ ALLOWED: dict[str, Allowed] = {
     "collections.Counter": Allowed(Counter, _counter),
 }
 # The functions of tensors, which a pickle names where PyTorch has them.
-FUNCTIONS: list[Any] = [allowed.value for name, allowed in ALLOWED.items() if "._rebuild_" in name]
-for _found in FUNCTIONS:
+NAMED_IN_PICKLES: list[Any] = [
+    allowed.value for name, allowed in ALLOWED.items() if "._rebuild_" in name
+]
+for _found in NAMED_IN_PICKLES:
     _found.__module__ = "tiny_torch._tensor" if "type" in _found.__name__ else "tiny_torch._utils"

@@ -29,7 +29,7 @@ from tiny_torch.exchange import core
 from tiny_torch.exchange.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
 from tiny_torch.exchange.legacy import bytes_of, is_legacy, load_legacy
 from tiny_torch.exchange.pickler import pickler_of
-from tiny_torch.exchange.rebuild import FUNCTIONS, Rebuilder, StoragesOfArchive
+from tiny_torch.exchange.rebuild import Rebuilder, StoragesOfArchive
 from tiny_torch.exchange.trusting import load_pickle
 from tiny_torch.exchange.unpickler import Unpickler
 
@@ -269,7 +269,7 @@ def reduce_storage(storage: Any) -> tuple[Any, ...]:
     return _load_from_bytes, (bytes_of(storage),)
 
 
-NAMED_IN_PICKLES = [_load_from_bytes, *FUNCTIONS]
+NAMED_IN_PICKLES = [_load_from_bytes]
 _load_from_bytes.__module__ = "tiny_torch.storage"  # where PyTorch has it
 
 
