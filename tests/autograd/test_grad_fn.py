@@ -144,6 +144,7 @@ NOT_SAVED = {
     ("AddcdivBackward0", "tensor1"): "with its factor",
     ("FrexpBackward0", "exponent"): "the power of 2 is kept",
     ("LogSigmoidBackward0", "buffer"): "made anew",
+    ("SpecialI1Backward0", "result"): "made anew",
     ("SgnBackward0", "result"): "which is of use for complex numbers",
     ("PowBackward0", "result"): "more than PyTorch's",
     ("PreluKernelBackward0", "weight"): "PyTorch's is reshaped",
