@@ -88,7 +88,8 @@ def test_the_first_failure_is_shown_first_and_ends_all(tmp_path):
     assert lines.index("[rank1]: ValueError: of rank one") < min(
         i for i, line in enumerate(lines) if line.startswith("[rank0]")
     )
-    assert "ended by the launcher: rank 2" in err
+    ended = next(line for line in lines if line.startswith("ended by the launcher: "))
+    assert "rank 2" in ended  # rank 0 may not have got to its end by itself
 
 
 def test_a_killed_rank_is_said(tmp_path):

@@ -86,16 +86,17 @@ class Server:
                 threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
 
     def answer(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
+        with contextlib.suppress(OSError, struct.error), connection:  # gone, or a stranger
             while True:
-                what, limit, *arguments = receive_parts(connection)
+                parts = receive_parts(connection)
                 try:
-                    told = self.do(what.decode(), int(limit), arguments)
-                    send_parts(connection, [b"ok", *told])
+                    what, limit, *arguments = parts
+                    answers = self.do(what.decode(), int(limit), arguments)
+                    send_parts(connection, [b"ok", *answers])
                 except DistStoreError as error:
                     send_parts(connection, [b"store", str(error).encode()])
                 except Exception as error:
-                    send_parts(connection, [b"network", f"{what.decode()}: {error}".encode()])
+                    send_parts(connection, [b"network", f"{parts[:1]}: {error}".encode()])
         self.connections.discard(connection)
 
     def do(self, what: str, limit: int, arguments: list[bytes]) -> list[bytes]:
