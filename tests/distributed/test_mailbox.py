@@ -11,6 +11,7 @@ from ranks import outcomes, values
 
 import tiny_torch as torch
 import tiny_torch.distributed as dist
+from tiny_torch.distributed.collectives import average
 from tiny_torch.distributed.links import AWAKE, Call, Receipt
 from tiny_torch.distributed.mailbox import HEADER, PIECE, Mailbox, length_of
 from tiny_torch.distributed.rows import flat
@@ -79,6 +80,35 @@ def test_large_rows_in_memory_have_the_rings_bits(n):
     assert values(run, n) == [[]] * n
 
 
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_an_average_of_rows_in_many_places_has_the_bits_of_one_row(n):
+    piece = PIECE // 4
+    kinds = (
+        (3, 0, 70),
+        (5000, 1),
+        (piece,),
+        (1, piece, 7),
+        (piece // n, piece // n + 1, 0, 2 * piece),
+    )
+
+    def run(rank, n):
+        links, found = dist.group.WORLD.backend_for("cpu").links, []
+        for sizes, dtype in itertools.product(kinds, (torch.float32, torch.bfloat16)):
+            torch.manual_seed(rank)
+            rows = [torch.randn(size).to(dtype) for size in sizes]
+            whole = torch.cat(rows) * (1 / n)
+            dist.all_reduce(whole)
+            box, copies = links.mailbox, [row.clone() for row in rows]
+            average(rows, 1 / n, dist.group.WORLD, False)
+            links.mailbox = None
+            average(copies, 1 / n, dist.group.WORLD, True).wait()
+            links.mailbox = box
+            found += [torch.cat(rows).equal(whole), torch.cat(copies).equal(whole)]
+        return found
+
+    assert values(run, n) == [[True] * 20] * n
+
+
 def test_pieces_take_turns_among_collectives_without_a_pause():
     def run(rank, n):
         moments, wrong = random.Random(rank), 0
@@ -127,6 +157,37 @@ def test_a_waking_that_came_late_is_left_out():
     theirs.sendall(Call(8, "barrier", 5.0, [0, 1]).header(0))
     with pytest.raises(dist.DistBackendError, match="rank 1 is in barrier, collective 8"):
         Receipt(1, ours, now.header(8), memoryview(place)).take(now)
+
+
+def test_a_sleeper_that_woke_by_itself_may_have_left(monkeypatch):
+    """Rank 1 sees the number just before it would wait, and is gone when rank 0 would wake it."""
+    publish, missing = Mailbox.publish, Mailbox.missing
+
+    def publish_late(box):
+        while box.sleepers[1] != box.count:
+            time.sleep(1e-4)
+        sleepers = publish(box)
+        time.sleep(0.3)
+        return sleepers
+
+    def sleep_late(box):
+        box.sleepers[1] = box.count
+        while missing(box):
+            time.sleep(1e-4)
+        return []
+
+    def run(rank, n):
+        x = torch.ones(2)
+        dist.all_reduce(x)
+        if rank:
+            monkeypatch.setattr(Mailbox, "sleep", sleep_late)
+            monkeypatch.setattr(Mailbox, "look", Mailbox.missing)
+        else:
+            monkeypatch.setattr(Mailbox, "publish", publish_late)
+        dist.all_reduce(x)
+        return x.tolist()
+
+    assert values(run, 2) == [[4.0, 4.0]] * 2
 
 
 def test_places_take_turns_and_sleepers_are_known():

@@ -15,6 +15,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed.process_group import ProcessGroup
 from tiny_torch.distributed.reduce_op import ReduceOp
+from tiny_torch.distributed.rows import Rows
 from tiny_torch.distributed.staging import (
     Staged,
     check_dtypes,
@@ -22,6 +23,7 @@ from tiny_torch.distributed.staging import (
     check_tensor,
     check_tensors,
     describe,
+    describe_kind,
     is_outside,
     root_of,
     stage,
@@ -81,6 +83,24 @@ def all_reduce(
         [tensor],
         async_op,
         staged.report_write,
+    )
+
+
+def average(
+    tensors: Sequence[Tensor], factor: float, group: ProcessGroup, async_op: bool
+) -> Work | None:
+    """Gives all ranks the sums of their tensors times `factor`, in place: of gradients of the host.
+
+    They are of one dtype, and go off together from where each of them is.
+    """
+    by, staged = group.backend_for("cpu"), stage(tensors, True, "cpu")
+    rows = Rows([one.row for one in staged])
+    return by.run(
+        f"all_reduce(SUM) {describe_kind(tensors[0].dtype, torch.Size([len(rows)]))}",
+        lambda call: by.average(rows, factor, call),
+        list(tensors),
+        async_op,
+        writer(staged),
     )
 
 

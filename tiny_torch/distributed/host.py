@@ -15,7 +15,7 @@ from tiny_torch.distributed.links import Call, Links
 from tiny_torch.distributed.mpi import MPILinks, MPIPost
 from tiny_torch.distributed.post import Post
 from tiny_torch.distributed.reduce_op import COMBINE, ReduceOp, check_op, conclude
-from tiny_torch.distributed.rows import Flat, flat
+from tiny_torch.distributed.rows import Flat, Rows, flat
 from tiny_torch.distributed.work import Work
 
 
@@ -49,6 +49,9 @@ class HostBackend:
     def all_reduce(self, row: Flat, op: ReduceOp, call: Call) -> None:
         rings.all_reduce(self.links, row, COMBINE[op], call)
         conclude(op, row, self.links.size)
+
+    def average(self, rows: Rows, factor: float, call: Call) -> None:
+        rings.average(self.links, rows, factor, call)
 
     def reduce(self, row: Flat, root: int, op: ReduceOp, call: Call) -> None:
         rings.reduce(self.links, row, root, COMBINE[op], call)

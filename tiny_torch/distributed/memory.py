@@ -13,7 +13,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributed.links import Call
 from tiny_torch.distributed.mailbox import PIECE
-from tiny_torch.distributed.rows import Flat, flat
+from tiny_torch.distributed.rows import Flat, Rows, flat, lengths_of
 
 Combine = Callable[[torch.Tensor, torch.Tensor], Any]
 NOTHING = flat(torch.empty(0, dtype=torch.uint8))
@@ -84,3 +84,33 @@ def combine_pairs(links: Any, ours: Sequence[Flat], combine: Combine, call: Call
     links.share(NOTHING, call)
     for i, segment in enumerate(ours):
         combine(segment.elements, rows[1 - links.rank][i * size :][: len(segment)].elements)
+
+
+def average(links: Any, rows: Rows, factor: float, call: Call) -> None:
+    """Afterwards every rank has the sums of the rows times `factor`, as `all_reduce` adds them.
+
+    What is read is scaled in memory, and the sums go from there into their places: once there and
+    once back, also where that is many places.
+    """
+    rank, n = links.rank, links.size
+    step, lengths = PIECE // rows.itemsize // n, lengths_of(len(rows), n)
+    starts = range(0, lengths[0], step)
+    cuts = [max(0, min(step, length - start)) for length in lengths for start in starts]
+    pieces, count = rows.cut(cuts), len(starts)
+    for ours in (pieces[i::count] for i in range(count)):
+        places, size = links.mailbox.pieces(rows.rows[0]), len(ours[0])
+        parts = [[row[i * size :][: len(ours[i])] for i in range(n)] for row in places]
+        for segment, part in zip(ours, parts[rank], strict=True):
+            segment.join(part)
+            part.elements.mul_(factor)
+        links.share(NOTHING, call)
+        if n == 2:  # as in `combine_pairs`
+            for segment, *pair in zip(ours, *parts, strict=True):
+                segment.add(*pair)
+            continue
+        total, *others = [parts[(rank + i) % n][rank] for i in range(1, n + 1)]
+        for other in others:
+            total.elements.add_(other.elements)
+        links.share(NOTHING, call)
+        for place, segment in enumerate(ours):
+            segment.copy_(parts[(place + 1) % n][place])

@@ -21,24 +21,24 @@ In all of them who is added to whom follows from n and the size alone: the same 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from tiny_torch.distributed import memory
 from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.links import Call
 from tiny_torch.distributed.memory import NOTHING, Combine
-from tiny_torch.distributed.rows import Flat
+from tiny_torch.distributed.rows import Flat, Rows, lengths_of
+from tiny_torch.tensor import Tensor
 
-SMALL = 16 * 1024  # bytes up to which all_reduce and all_gather are direct
+SMALL = 16 * 1024  # bytes up to which all_reduce, all_gather and broadcast are direct
 
 
 def segments(whole: Flat, count: int) -> list[Flat]:
     """The row cut into `count` pieces, the longer ones first."""
-    size, longer = divmod(len(whole), count)
-    ends = [size * i + min(i, longer) for i in range(count + 1)]
-    return [whole[start:end] for start, end in pairwise(ends)]
+    ends = itertools.accumulate(lengths_of(len(whole), count), initial=0)
+    return [whole[start:end] for start, end in itertools.pairwise(ends)]
 
 
 # -------------------------------------------------------------------------------------------- ring
@@ -98,6 +98,20 @@ def all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
     ring_all_gather(links, parts, call)
 
 
+def average(links: Any, rows: Rows, factor: float, call: Call) -> None:
+    """Every rank's rows times `factor`, summed, at every rank."""
+    if links.mailbox is not None and rows.nbytes > SMALL:
+        memory.average(links, rows, factor, call)
+        return
+    if links.size == 1 and factor == 1.0:
+        return
+    whole = Flat(rows.rows[0].elements.new_empty(len(rows)))
+    rows.join(whole)
+    whole.elements.mul_(factor)
+    all_reduce(links, whole, Tensor.add_, call)
+    rows.copy_(whole)
+
+
 def direct_all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> None:
     """All send to all, and each combines 0, 1, 2, ... in this order."""
     rows = links.share(whole, call)
@@ -111,8 +125,13 @@ def direct_all_reduce(links: Any, whole: Flat, combine: Combine, call: Call) -> 
 
 
 def broadcast(links: Any, whole: Flat, root: int, call: Call) -> None:
-    """The root's row, at every rank."""
+    """The root's row, at every rank: a small one by memory, where there is some."""
     n = links.size
+    if links.mailbox is not None and whole.nbytes <= SMALL:
+        rows = links.share(whole, call)
+        if links.rank != root:
+            whole.copy_(rows[root])
+        return
     place = (links.rank - root) % n  # the root stands at 0
     reach = 1
     while reach < n:

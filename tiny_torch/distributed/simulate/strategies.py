@@ -83,8 +83,8 @@ def data_parallel(
         link_free = max(link_free, full) + seconds
         sent, messages = sent + of_bucket, messages + count
     seconds = step.forward + max(step.backward, link_free) + step.optimizer
-    # parameters and buckets
-    memory = step.parameters * (2 + step.state) + growing(step.parameters, step.activations)
+    # gradients are sent from where they are
+    memory = step.parameters * (1 + step.state) + growing(step.parameters, step.activations)
     return Estimate(seconds, workers, memory, sent, messages, step.seconds)
 
 

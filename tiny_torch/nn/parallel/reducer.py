@@ -16,6 +16,7 @@ its buckets are sent when it ends. From then on a gradient is complete when it h
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -48,17 +49,31 @@ CHANGED = (
 
 
 class Bucket:
-    """Gradients that travel together: one flat buffer, and a view of it for each parameter."""
+    """Gradients that travel together.
+
+    They are sent from where they are, but for hooks, for gradients that are views, and for devices
+    other than the CPU: these ask for a flat buffer, and a view of it for each parameter.
+    """
 
     def __init__(self, index: int, parameters: list[Tensor]) -> None:
-        first = parameters[0]
         self.index, self.parameters, self.is_last = index, parameters, False
-        sizes = [parameter.numel() for parameter in parameters]
-        self.buffer = torch.zeros(sum(sizes), dtype=first.dtype, device=first.device)
-        pieces = self.buffer.split(sizes)
-        self.views = [v.view(p.shape) for v, p in zip(pieces, parameters, strict=True)]
+        self.gradients: list[Any] = []  # what is sent, by parameter
         self.missing = len(parameters)
         self.future: Any = None  # what was sent off
+
+    def begin(self) -> None:
+        self.missing, self.future = len(self.parameters), None
+        self.gradients = [None] * len(self.parameters)
+
+    @functools.cached_property
+    def buffer(self) -> Tensor:
+        first, size = self.parameters[0], sum(p.numel() for p in self.parameters)
+        return torch.zeros(size, dtype=first.dtype, device=first.device)
+
+    @functools.cached_property
+    def views(self) -> list[Tensor]:
+        pieces = self.buffer.split([p.numel() for p in self.parameters])
+        return [v.view(p.shape) for v, p in zip(pieces, self.parameters, strict=True)]
 
 
 class GradBucket:
@@ -130,7 +145,7 @@ class Reducer:
     ) -> None:
         self.parameters, self.names, self.group = parameters, names, group
         self.find_unused, self.as_view, self.static = find_unused, as_view, static
-        self.divisor = group.size()
+        self.divisor, self.on_host = group.size(), parameters[0].device.type == "cpu"
         self.buckets = buckets_of(parameters, first, cap)
         self.buckets[-1].is_last = True
         self.place = {id(p): (b, i) for b in self.buckets for i, p in enumerate(b.parameters)}
@@ -168,7 +183,12 @@ class Reducer:
         self.ready.clear()
         self.unused = set()
         for bucket in self.buckets:
-            bucket.missing, bucket.future = len(bucket.parameters), None
+            bucket.begin()
+
+    @property
+    def in_buffers(self) -> bool:
+        """Whether gradients go through their buckets' buffers."""
+        return self.as_view or self.hook is not None or not self.on_host
 
     def leave_out(self, unused: set[int]) -> None:
         """Sends zeros in place of gradients that this rank does not have."""
@@ -176,7 +196,8 @@ class Reducer:
         for parameter in self.parameters:
             if id(parameter) in unused:
                 bucket, i = self.place[id(parameter)]
-                bucket.views[i].zero_()
+                zeros = bucket.views[i].zero_() if self.in_buffers else torch.zeros_like(parameter)
+                bucket.gradients[i] = zeros
                 self.is_ready(parameter, bucket)
 
     def bring_zeros(self) -> None:
@@ -240,8 +261,13 @@ class Reducer:
     def take(self, parameter: Tensor) -> None:
         """Puts a complete gradient into its bucket."""
         bucket, i = self.place[id(parameter)]
-        view, grad = bucket.views[i], parameter.grad
+        grad = parameter.grad
         assert grad is not None
+        if not self.in_buffers:
+            bucket.gradients[i] = grad
+            self.is_ready(parameter, bucket)
+            return
+        bucket.gradients[i] = view = bucket.views[i]
         with torch.no_grad():
             if self.hook is None:
                 torch.mul(grad, 1.0 / self.divisor, out=view)
@@ -265,9 +291,12 @@ class Reducer:
             bucket.future = self.hook(self.hook_state, GradBucket(bucket))
             return
         # nothing is left to compute behind the last one, so this thread may reduce it
-        bucket.future = torch.distributed.all_reduce(
-            bucket.buffer, group=self.group, async_op=not bucket.is_last
-        )
+        later, collectives = not bucket.is_last, torch.distributed.collectives
+        if self.in_buffers:
+            bucket.future = collectives.all_reduce(bucket.buffer, group=self.group, async_op=later)
+        else:
+            factor = 1.0 / self.divisor
+            bucket.future = collectives.average(bucket.gradients, factor, self.group, later)
 
     def finish(self) -> None:
         """Waits for all buckets, and gives the parameters the averages."""
@@ -279,9 +308,10 @@ class Reducer:
                     answer = answer[0] if isinstance(answer, list) else answer
                     if answer is not bucket.buffer:
                         bucket.buffer.copy_(answer.view(-1))
-                for parameter, view in zip(bucket.parameters, bucket.views, strict=True):
+                for parameter, grad in zip(bucket.parameters, bucket.gradients, strict=True):
                     if id(parameter) not in self.nobodys:
-                        self.hand_over(parameter, view)
+                        self.hand_over(parameter, grad)
+                bucket.gradients = []
         self.expecting = False
 
     def find_nobodys(self) -> None:
@@ -295,15 +325,15 @@ class Reducer:
         counts = zip(self.parameters, used.tolist(), strict=True)
         self.nobodys, self.is_known = {id(p) for p, count in counts if count == 0}, True
 
-    def hand_over(self, parameter: Tensor, view: Tensor) -> None:
-        if parameter.grad is view:
+    def hand_over(self, parameter: Tensor, grad: Tensor) -> None:
+        if parameter.grad is grad:
             return
-        if self.as_view:
-            parameter.grad = view
+        if self.as_view or (parameter.grad is None and not self.in_buffers):
+            parameter.grad = grad
         elif parameter.grad is None:
-            parameter.grad = view.clone()
+            parameter.grad = grad.clone()
         else:
-            parameter.grad.copy_(view)
+            parameter.grad.copy_(grad)
 
 
 def leaves_of(outputs: Iterable[Tensor]) -> set[int]:
