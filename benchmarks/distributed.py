@@ -6,6 +6,9 @@ Each has two processes of its own, which wait while the others measure. In a rou
 line once, one after the other; a time is that of the slower rank. Printed are the medians of the
 rounds, and of the ratio of two times of the same round the median, the smallest and the largest.
 mpi4py, where it is installed, is Open MPI's own Allreduce of NumPy arrays.
+
+A step is measured without DDP, too: of one rank while the other sleeps, and of both at a time, who
+do not talk to each other. The last is the ideal that a step with DDP can reach on this machine.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import contextlib
 import importlib
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -32,8 +36,9 @@ RANKS = 2
 KIB = 1024
 SIZES = {f"{n} {unit}": n * size for unit, size in (("KiB", KIB), ("MiB", KIB * KIB))
          for n in ((1, 16, 256) if unit == "KiB" else (1, 4, 16, 64))}  # fmt: skip
-STEPS = ("CNN", "GPT")
-LINES = [*(f"all_reduce {name}" for name in SIZES), *(f"DDP step, {name}" for name in STEPS)]
+KINDS = ("alone", "plain", "DDP")
+STEPS = [[f"{kind} step, {name}" for kind in KINDS] for name in ("CNN", "GPT")]
+GROUPS = [*([f"all_reduce {name}"] for name in SIZES), *STEPS]  # measured in turns
 
 
 # ----------------------------------------------------------------------------------- what is timed
@@ -75,10 +80,12 @@ def gpt(torch: Any) -> tuple[Any, Any, Any]:
     return GPT(), torch.randint(0, vocabulary, (8, length)), torch.arange(8 * length) % vocabulary
 
 
-def step_of(torch: Any, name: str) -> Callable[[], None]:
+def step_of(torch: Any, line: str) -> Callable[[], None]:
     torch.manual_seed(0)
+    kind, name = line.split(" step, ")
     model, x, y = {"CNN": cnn, "GPT": gpt}[name](torch)
-    model = torch.nn.parallel.DistributedDataParallel(model)
+    if kind == "DDP":
+        model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     def step() -> None:
@@ -109,8 +116,8 @@ class TorchRank:
         self.dist.init_process_group("gloo", f"file://{store}", rank=rank, world_size=RANKS)
 
     def make(self, line: str) -> Callable[[], Any]:
-        if line.startswith("DDP"):
-            return step_of(self.torch, line.removeprefix("DDP step, "))
+        if "step" in line:
+            return step_of(self.torch, line)
         x = self.torch.zeros(SIZES[line.removeprefix("all_reduce ")] // 4)
         return lambda: self.dist.all_reduce(x)
 
@@ -118,6 +125,7 @@ class TorchRank:
         self.dist.barrier()
 
     def slowest(self, seconds: float) -> float:
+        """The longest of what the ranks bring."""
         longest = self.torch.tensor(seconds, dtype=self.torch.float64)
         self.dist.all_reduce(longest, self.dist.ReduceOp.MAX)
         return float(longest)
@@ -159,13 +167,19 @@ def rank_main(framework: str, store: str, number: str = "") -> None:
     made: dict[str, Callable[[], Any]] = {}
     with open(f"{store}.{rank.rank}") as requests:
         for line in map(str.strip, requests):
+            together = not line.startswith("alone")
+            if rank.rank and not together:
+                continue
             run = made.get(line) or made.setdefault(line, rank.make(line))
             run()
-            rank.barrier()
+            if together:
+                rank.barrier()
             begin = time.perf_counter()
             for _ in range(repeats(line)):
                 run()
-            seconds = rank.slowest((time.perf_counter() - begin) / repeats(line))
+            seconds = (time.perf_counter() - begin) / repeats(line)
+            if together:
+                seconds = rank.slowest(seconds)
             if rank.rank == 0:
                 print(json.dumps(seconds), flush=True)
     rank.close()
@@ -222,13 +236,18 @@ def frameworks() -> list[str]:
     return [name for name in found if name != "mpi4py" or shutil.which("mpiexec") is not None]
 
 
-def cells(times: list[list[float]]) -> list[str]:
-    """Of a line: a median for each, and the ratio of the first to each other."""
+def ratio(ours: list[float], theirs: list[float]) -> str:
+    """The median of the rounds' ratios, and their range."""
+    ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
+    return f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+
+
+def cells(times: list[list[float]], count: int) -> list[str]:
+    """Of a line: the median of each of `count`, and the ratio of the first to each other."""
     texts = [f"{statistics.median(found) * 1e3:.3f}" for found in times]
-    for theirs in times[1:]:
-        ratios = sorted(a / b for a, b in zip(times[0], theirs, strict=True))
-        texts.append(f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
-    return texts
+    texts += [""] * (count - len(texts))
+    texts += [ratio(times[0], theirs) for theirs in times[1:]]
+    return texts + [""] * (2 * count - 1 - len(texts))
 
 
 def main() -> None:
@@ -246,16 +265,21 @@ def main() -> None:
         pairs = [Pair(name, folder) for name in names]
         for pair in pairs:
             stack.callback(pair.close)
-        for line in (line for line in LINES if args.only in line):
-            asked = [pair for pair in pairs if pair.measures(line)]
-            times: list[list[float]] = [[] for _ in asked]
-            for _ in range(args.rounds):
-                for pair, found in zip(asked, times, strict=True):
+        for group in GROUPS:
+            lines = [line for line in group if args.only in line]
+            times: dict[str, list[list[float]]] = {
+                line: [[] for pair in pairs if pair.measures(line)] for line in lines
+            }
+            for _, line in itertools.product(range(args.rounds), lines):
+                for pair, found in zip(pairs, times[line], strict=False):
                     found.append(pair.measure(line))
-            row = cells(times)
-            row[len(asked) : len(asked)] = [""] * (len(names) - len(asked))
-            row += [""] * (2 * len(names) - 1 - len(row))
-            print(f"| {line} | {' | '.join(row)} |", flush=True)
+            for line in lines:
+                print(f"| {line} | {' | '.join(cells(times[line], len(names)))} |", flush=True)
+            if len(lines) == len(KINDS):
+                *without, ddp = times.values()
+                for kind, by in zip(KINDS, without, strict=False):
+                    shares = [ratio(a, b) for a, b in zip(by, ddp, strict=True)]
+                    print(f"| speed of the {kind} one | {' | '.join(shares)} |", flush=True)
 
 
 if __name__ == "__main__":
