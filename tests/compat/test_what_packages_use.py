@@ -162,10 +162,82 @@ def test_custom_operators(oracle):
         return op(x).tolist(), x.grad.tolist(), repr(op), add(write)(y), y.tolist()
 
     assert found(tiny_torch, "square") == found(oracle, "square")
-    with pytest.raises(NotImplementedError, match="device_types"):
-        tiny_torch.library.custom_op("tests::no", print, mutates_args=(), device_types="cuda")
-    with pytest.raises(NotImplementedError, match=r"torch\.library\.Library is not in tiny_torch"):
-        tiny_torch.library.Library("tests", "DEF")
+
+
+OPERATOR_CALLS = [
+    "lib.define('scale(Tensor x, int n=2, *, float? eps=None) -> Tensor')",
+    "ops().scale(torch.ones(2))",
+    "lib.impl('scale', lambda x, n=2, *, eps=None: x * n + (eps or 0), 'CPU')",
+    "ops().scale(torch.ones(2))",
+    "ops().scale.default(torch.ones(2), 3, eps=1.0)",
+    "ops().scale([1])",
+    "ops().scale()",
+    "ops().scale(torch.ones(2), m=3)",
+    "ops().nosuch",
+    "lib.define('scale(Tensor x) -> Tensor')",
+    "lib.define('scale')",
+    "lib.impl('scale', lambda x: x, 'nosuch')",
+    "lib.impl('scale', 3, 'CPU')",
+    "torch.library.Library(ns, 'nosuch')",
+    "torch.library.Library(ns, 'DEF')",
+    "torch.library.Library(ns, 'IMPL').define('f(Tensor x) -> Tensor')",
+    "torch.library.define('f', '(Tensor x) -> Tensor')",
+    "torch.library.define(ns + '::add', '(Tensor a, Tensor[] b, str how=\"sum\") -> Tensor')",
+    "ops().add(torch.ones(1), [torch.ones(1)])",
+    "torch.library.impl(ns + '::add', 'cpu')(lambda a, b, how: a + sum(b)) and None",
+    "ops().add(torch.ones(1), [torch.ones(1)], 'max')",
+    "ops().add(torch.ones(1), [torch.ones(1)])",  # a kernel has its own defaults
+    "torch.library.impl(lib, 'add', 'Meta')(lambda a, b: a.new_empty(3)) and None",
+    "ops().add(torch.ones(1, device='meta'), []).shape",
+    "torch.library.register_kernel(ns + '::nosuch', 'cpu', lambda x: x)",
+    "lib.define('add_(Tensor(a!) x, int[2] n=[1, 2]) -> ()')",
+    "lib.impl('add_', lambda x, n=(1, 2): x.add_(sum(n)) and None, 'CompositeExplicitAutograd')",
+    "ops().add_(y), y",
+    "torch.autograd.grad(ops().scale(torch.ones(2, requires_grad=True)).sum(), x)",
+    "torch.autograd.grad(ops().scale(x, 5).sum(), x)",
+    "torch.library.register_autograd(ns + '::scale', lambda ctx, grad: (grad * 7, None, None))",
+    "torch.autograd.grad(ops().scale(x, 5).sum(), x)",
+    "torch.library.custom_op(ns + '::cpu', lambda x: x * 2, mutates_args=(), device_types='cpu',"
+    " schema='(Tensor x) -> Tensor') and None",
+    "ops().cpu(torch.ones(1))",
+    "lib.define('both.out(Tensor x, Tensor! out) -> ()')",
+    "lib.impl('both.out', lambda x, out: out.copy_(x) and None, 'CPU')",
+    "ops().both.out(torch.ones(1), y), y",
+    "ops().both.default",
+    "torch.cuda.nvtx.range_push('x')",
+    "torch.cuda.nvtx.range('x')(abs)(3)",
+]
+
+
+def answer(call, names):
+    try:
+        return repr(eval(call, names))
+    except Exception as error:
+        return type(error).__name__
+
+
+def test_operators_of_libraries(oracle):
+    def found(torch, ns):
+        x, y = torch.ones(2, requires_grad=True), torch.zeros(1)
+        here = {"lib": torch.library.Library(ns, "DEF"), "torch": torch, "x": x, "y": y, "ns": ns}
+        here["ops"] = lambda: getattr(torch.ops, ns)
+        return [answer(call, here) for call in OPERATOR_CALLS]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = found(tiny_torch, "tests_of_library"), found(oracle, "tests_of_library")
+    for call, our, their in zip(OPERATOR_CALLS, ours, theirs, strict=True):
+        assert our == their, call
+
+
+def test_wrong_schemas():
+    lib = tiny_torch.library.Library("tests_of_schemas", "FRAGMENT")
+    for schema in ("f(Tensor x", "f(Tensor x)", "f(x) -> Tensor", "f(int n=1, Tensor x) -> Tensor"):
+        with pytest.raises(RuntimeError, match=r"schema|argument|default"):
+            lib.define(schema)
+    lib.define("f(Tensor x) -> Tensor")
+    lib._destroy()
+    assert not hasattr(tiny_torch.ops.tests_of_schemas, "f")
 
 
 # -------------------------------------------------------------------------- memory and devices

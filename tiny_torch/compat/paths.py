@@ -49,6 +49,7 @@ HOMES = dict(rows("""
 accelerator: cuda.accelerator
 backends: compat.backends
 cpu: compat.cpu
+cuda.nvtx: compat.nvtx
 datasets: vision.datasets
 distributed.elastic.multiprocessing.errors: distributed.record
 futures: distributed.work
@@ -109,7 +110,6 @@ nn.modules.module compat.private: _addindent
 utils.data.dataloader compat.private: _collate_fn_t _worker_init_fn_t
 distributions.transforms distributions._maps: _clipped_sigmoid
 nn._reduction compat.private: get_enum legacy_get_enum legacy_get_string
-ops compat.aten: aten load_library
 . compiler: compile
 . amp.grad_scaler: GradScaler
 . autograd.anomaly_mode: is_anomaly_check_nan_enabled is_anomaly_enabled
@@ -118,6 +118,7 @@ ops compat.aten: aten load_library
 . sparse.building: sparse_coo_tensor
 . sparse.products: dsmm spmm
 . functions.linalg.lowrank: svd_lowrank
+. cuda: Event Stream
 . futures: Future
 . jit: ScriptFunction ScriptModule
 autograd autograd.anomaly_mode: detect_anomaly set_detect_anomaly
@@ -131,7 +132,9 @@ _dynamo.testing compat.delegate: CompileCounter
 _C._functorch compat.private: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
 cuda compat.private: _is_in_bad_fork
 fx.experimental.proxy_tensor compat.private: get_proxy_mode
-library compat.custom_op: CustomOpDef custom_op register_autograd register_fake
+ops compat.aten: aten load_library
+library compat.library: CustomOpDef Library custom_op define impl impl_abstract register_autograd
+    register_fake register_kernel triton_op
 nn.utils._named_member_accessor compat.private: swap_tensor
 special functions.elementwise.erfcx: erfcx
 _subclasses.fake_tensor compat.private: is_fake

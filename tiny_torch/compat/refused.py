@@ -74,6 +74,7 @@ REASONS = {
     "distributed.algorithms._checkpoint "
     "distributed.algorithms._checkpoint.checkpoint_wrapper "
     "distributed.algorithms.model_averaging distributed.algorithms.model_averaging.averagers "
+    "distributed.autograd "
     "distributed.elastic distributed.elastic.multiprocessing "
     "distributed.fsdp.fully_sharded_data_parallel distributed.fsdp.sharded_grad_scaler "
     "distributed.checkpoint.hf_storage distributed.fsdp.wrap distributed.rpc distributed.rpc.api "
@@ -83,7 +84,7 @@ REASONS = {
     "nn.parallel.scatter_gather": "it trains on one device",
     "fx.experimental fx.graph fx.node": "it traces no program into a graph",
     "_dynamo._trace_wrapped_higher_order_op _dynamo.testing": "there is no compiler",
-    "library": "of operators it takes those that custom_op makes",
+    "library": "its operators have kernels by device, a backward, and no compiler",
     "_ops": "its functions are Python's",
     "autograd.forward_ad": "torch.func.jvp differentiates forwards",
     "nn.attention.flex_attention": "attention is nn.functional.scaled_dot_product_attention",

@@ -39,6 +39,7 @@ Graph = refusing_class("torch._C.Graph", NO_GRAPHS)
 Node = refusing_class("torch._C.Node", NO_GRAPHS)
 Value = refusing_class("torch._C.Value", NO_GRAPHS)
 
+_has_mps = _has_xpu = False
 _cuda_isInBadFork = _is_in_bad_fork
 _TensorMeta = type(Tensor)
 _LinAlgError = torch_linalg.LinAlgError
@@ -85,6 +86,11 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_tracing_state() -> None:
     """None: no program is traced."""
+
+
+def _is_tracing() -> bool:
+    """False, likewise."""
+    return False
 
 
 def _are_functorch_transforms_active() -> bool:
