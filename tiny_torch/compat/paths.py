@@ -76,6 +76,7 @@ storage: functions.storage
 testing: utils.testing
 transforms: vision.transforms
 utils._pytree: base.pytree
+utils.tensorboard.writer: utils.tensorboard
 utils.weak: compat.weak
 version: base.version
 """))  # fmt: skip
@@ -103,7 +104,7 @@ PATHS = [(*places.split(), names) for places, names in rows("""
     _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_sinh_
     _foreach_sqrt _foreach_sqrt_ _foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_
     _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_ _foreach_zero_
-. compat.private: PyTorchFileReader PyTorchFileWriter SymBool SymFloat SymInt _assert
+. compat.private: PyTorchFileReader PyTorchFileWriter SymBool SymFloat SymInt TensorType _assert
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
     _check_value _shape_as_tensor complex istft polar stft view_as_complex view_as_real
 nn.modules.module compat.private: _addindent
@@ -171,6 +172,8 @@ models vision.models._weights: AlexNet_Weights MobileNet_V2_Weights ResNeXt101_3
     ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights
     Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
 nn nn.parallel: DataParallel
+nn compat.private: CrossMapLRN2d
+nn.modules compat.private: CrossMapLRN2d
 nn.modules.module nn.modules._parts.state_dict: _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys
 distributions.transforms distributions._transform: _InverseTransform
 jit.annotations compat.annotations: Dict List Optional Tuple

@@ -17,6 +17,8 @@ from tiny_torch.functions.printing import elements_text, options
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
+CrossMapLRN2d = refusing_class("torch.nn.CrossMapLRN2d", "nn.LocalResponseNorm took its place")
+TensorType = refusing_class("torch.TensorType", "it has no graphs of programs")
 PyTorchFileReader = refusing_class("torch.PyTorchFileReader", "torch.load reads its files")
 PyTorchFileWriter = refusing_class("torch.PyTorchFileWriter", "torch.save writes its files")
 

@@ -10,6 +10,7 @@ from tiny_torch.base.extras import optional
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils import event_files
 
+__path__: list[str] = []  # below it stands PyTorch's file of the same
 FORWARDED = (
     *("add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_figure"),
     *("add_text", "add_pr_curve", "add_video", "add_audio", "add_embedding"),

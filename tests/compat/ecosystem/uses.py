@@ -19,7 +19,7 @@ from contextlib import redirect_stdout
 import torch
 from torch import nn
 
-KINDS = ("layers", "models", "optimizers", "probability", "tools", "training")
+KINDS = ("layers", "models", "optimizers", "probability", "sciences", "tools", "training")
 USES = {}
 
 
