@@ -349,6 +349,23 @@ def test_a_divisor_that_is_written_over_divides_as_it_was(name):
     assert divide(x, x, out=x) is x  # remainders of 0 were divisors of other elements: a trap
 
 
+@pytest.mark.parametrize("round_", [lambda x: x.bfloat16(), lambda x: x.bfloat16() * 1])
+@pytest.mark.parametrize("n", [1, 16, 31, 33, 4099])
+def test_bfloat16_is_rounded_to_even_beside_any_other_float(round_, n):
+    """NaNs, subnormals and ties among 0 to 3 numbers: vectors that have some are rounded in
+    another way."""
+    bits = np.random.default_rng(n).integers(0, 2**32, (8, n), dtype=np.uint32)
+    special = np.array([0x7F800001, 0xFFC12345, 0x00000001, 0x807FFFFF, 0x3F808000, 0x3F818000])
+    for row, few in zip(bits, [1, 2, 5, 20, 100, n, n, n], strict=True):
+        row[::few] = np.resize(special, row[::few].size)
+    word = bits.astype(np.uint64)
+    nan = np.isnan(bits.view(np.float32))
+    expected = np.where(nan, 0x7FC0, (word + 0x7FFF + (word >> 16 & 1)) >> 16).astype(np.uint16)
+    for row, want in zip(bits.view(np.float32), expected, strict=True):
+        found = round_(tiny_torch.from_numpy(row.copy()))
+        np.testing.assert_array_equal(found.view(tiny_torch.int16).numpy().view(np.uint16), want)
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("name", WRAPPING)
 def test_sums_and_products_of_integers_wrap(oracle, name):

@@ -13,7 +13,7 @@ namespace tt {
 struct LinearAxis {
   int64_t in, out;
   const int64_t *begin, *source;
-  const void *weight, *divisor;  // of x's dtype; null: all 1
+  const void *weight, *divisor;  // of x's dtype, or float32 of halves; null: all 1
   // Outputs [first, last) each sum `taps` elements that follow one another, the first of them
   // `step` behind that of the output before; or with repeat > 1, each element becomes that many
   // outputs. Weights all 1.
@@ -23,7 +23,7 @@ struct LinearAxis {
 // y = x with a linear map of each dim, one after another.
 struct ResampleArgs {
   int64_t batch, channels;
-  int64_t item;  // bytes of an element
+  int64_t item;  // bytes of a weight
   LinearAxis axis[3];
   const void* x;
   void* y;
@@ -33,9 +33,10 @@ struct ResampleArgs {
   bool channels_last;  // of y
 };
 
-// Places: float32, float64, int64, uint8.
+// Places: float32, float64, int64, uint8; float16 and bfloat16, or null where they are to be
+// converted.
 struct ResampleTable {
-  void (*resample[4])(const ResampleArgs&);
+  void (*resample[6])(const ResampleArgs&);
 };
 
 constexpr int pool_kind(DType dtype) {

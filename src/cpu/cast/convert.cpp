@@ -34,28 +34,43 @@ void by_elements(char* const* data, const int64_t* strides, int64_t n) {
     rows(sizeof(To), sizeof(From));
 }
 
+struct ToBfloat {
+  HalfBits operator()(Vec<float> x) const { return bfloat_of_float(x); }
+};
+
 // f gives a vector of Out for as many of In; what does not lie side by side is gathered first.
 template <class In, class Out, class F>
 void by_vectors(char* const* data, const int64_t* strides, int64_t n, F f) {
   constexpr int kLanes = lanes<float>;
+  char* const out = data[0];
+  const char* const in = data[1];
   int64_t i = 0;
   if (strides[0] == sizeof(Out) && strides[1] == sizeof(In)) {
+    if constexpr (std::is_same_v<F, ToBfloat>) {
+      for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+        Vec<float> first, second;
+        std::memcpy(&first, in + i * sizeof(In), sizeof first);
+        std::memcpy(&second, in + (i + kLanes) * sizeof(In), sizeof second);
+        const Bfloats result = bfloats_of(first, second);
+        std::memcpy(out + i * sizeof(Out), &result, sizeof result);
+      }
+    }
     for (; i + kLanes <= n; i += kLanes) {
       typename VecOf<In, kLanes * sizeof(In)>::type x;
-      std::memcpy(&x, data[1] + i * sizeof(In), sizeof x);
+      std::memcpy(&x, in + i * sizeof(In), sizeof x);
       const auto result = f(x);
-      std::memcpy(data[0] + i * sizeof(Out), &result, sizeof result);
+      std::memcpy(out + i * sizeof(Out), &result, sizeof result);
     }
   }
   for (; i < n; i += kLanes) {
     const int64_t count = n - i < kLanes ? n - i : kLanes;
     typename VecOf<In, kLanes * sizeof(In)>::type x{};
     for (int64_t k = 0; k < count; ++k)
-      std::memcpy(reinterpret_cast<char*>(&x) + k * sizeof(In), data[1] + (i + k) * strides[1],
+      std::memcpy(reinterpret_cast<char*>(&x) + k * sizeof(In), in + (i + k) * strides[1],
                   sizeof(In));
     const auto result = f(x);
     for (int64_t k = 0; k < count; ++k)
-      std::memcpy(data[0] + (i + k) * strides[0],
+      std::memcpy(out + (i + k) * strides[0],
                   reinterpret_cast<const char*>(&result) + k * sizeof(Out), sizeof(Out));
   }
 }
@@ -119,7 +134,7 @@ void convert_row(char* const* data, const int64_t* strides, int64_t n) {
   else if constexpr (std::is_same_v<From, BFloat16>)
     by_vectors<uint16_t, float>(data, strides, n, [](HalfBits x) { return float_of_bfloat(x); });
   else
-    by_vectors<float, uint16_t>(data, strides, n, [](Vec<float> x) { return bfloat_of_float(x); });
+    by_vectors<float, uint16_t>(data, strides, n, ToBfloat());
 }
 
 template <class From>

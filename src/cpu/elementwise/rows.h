@@ -176,9 +176,10 @@ template <class F>
 constexpr bool converts_in_registers =
     kVectorBytes > 16 &&
     is_one_of<F, neg_op, abs_op, square_op, relu_op, sqrt_op, add_op, sub_op, mul_op, div_op,
-              maximum_op, minimum_op, clamp_op, lerp_op, addcmul_op, relu_backward_op, exp_op,
-              tanh_op, sigmoid_op, silu_op, gelu_op, tanh_backward_op, sigmoid_backward_op,
-              silu_backward_op, gelu_backward_op>;
+              maximum_op, minimum_op, clamp_op, lerp_op, addcmul_op, relu_backward_op,
+              leaky_relu_op, leaky_relu_backward_op, exp_op, log_op, rsqrt_op, tanh_op, sigmoid_op,
+              silu_op, gelu_op, gelu_tanh_op, tanh_backward_op, sigmoid_backward_op,
+              silu_backward_op, gelu_backward_op, gelu_tanh_backward_op>;
 
 template <class F, class T, int kInputs, bool kMask>
 void kernel(const Iter& iter) {

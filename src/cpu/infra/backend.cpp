@@ -131,7 +131,7 @@ TT_ISA(v4, __builtin_cpu_supports("x86-64-v4"))
 TT_ISA(v3, __builtin_cpu_supports("x86-64-v3"))
 TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))
 
-// Sets that only add products of bfloat16 to another one.
+// Sets that add products of bfloat16 to another one.
 static void fill_products(Backend& backend, const Isa& rest, MatmulTable products,
                           const AttentionTable& attention) {
   rest.fill(backend);
@@ -144,7 +144,9 @@ static void fill_products(Backend& backend, const Isa& rest, MatmulTable product
 // AMD's processors multiply pairs as fast as floats, Intel's no faster than one by one.
 namespace v4bf16 {
 extern const AttentionTable attention_halves;
+extern const ConversionTable conversion_table;
 extern const ConvPairs conv_pairs;
+extern const ElementwiseTable elementwise_table, elementwise_unary_table;
 extern const MatmulTable matmul_half_table;
 static const Isa kIsa = {
     "v4bf16",
@@ -152,8 +154,10 @@ static const Isa kIsa = {
     [](Backend& backend) {
       fill_products(backend, v4::kIsa, matmul_half_table, attention_halves);
       own<ConvTable>.pairs = conv_pairs;
+      own<ElementwiseTable> = elementwise_table;
+      complete(own<ElementwiseTable>, elementwise_unary_table);
     },
-    v4::kIsa.conversion,
+    &conversion_table,
     v4::kIsa.box_muller,
     [] { return __builtin_cpu_is("amd") != 0; }};
 }  // namespace v4bf16

@@ -30,6 +30,7 @@ struct Walk {
   bool sideways, packs;            // neighbours are computed side by side; some are copied so first
   int64_t together;                // else: rows that are computed at once
   int64_t block;                   // and those that are in scratch memory at once
+  int64_t padded;                  // bytes of a row there
 
   Walk(const Lines& l, const LineKernels& k, const void* a, int64_t g, int64_t threads)
       : lines(l), kernels(k), args(a), item(itemsize(l.compute)), few(k.width[1]), group(g) {
@@ -48,19 +49,18 @@ struct Walk {
     const bool possible = few != LineKernels::kNever && !lines.shape.empty();
     packs = !columns;
     sideways = possible && !rows && (columns || lines.size <= kFew);
-    together = std::clamp<int64_t>(kTogether / padded(), 1, kernels.most_rows);
-    block = together;
-    if (any_turned && !sideways)
-      block = std::max(block, rows_at_once(padded(), lines.count, threads));
+    const bool turns = any_turned && !sideways;
+    padded = turns ? bytes_of_row(lines.size, item) : (lines.size * item + 63) / 64 * 64;
+    together = std::clamp<int64_t>(kTogether / padded, 1, kernels.most_rows);
+    block = turns ? std::max(together, rows_at_once(padded, lines.count, threads)) : together;
   }
 
   bool is_output(int s) const { return lines.has_output && s == lines.streams - 1; }
   int64_t own_item(int s) const { return itemsize(lines.stream[s].dtype); }
-  int64_t padded() const { return bytes_of_row(lines.size, item); }
   int64_t packed() const { return few * item * lines.size; }
   int64_t scratch_bytes() const {
     int64_t bytes = 0;
-    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded() * block;
+    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded * block;
     return sideways && packs ? std::max(bytes, packed() * lines.streams) : bytes;
   }
 
@@ -70,26 +70,30 @@ struct Walk {
     const LineStream& stream = lines.stream[s];
     const Loop convert = conversion(stream.dtype, lines.compute);
     const auto convert_all = [&](const char* from, int64_t next, int64_t step) {
+      if (next == lines.size * step && padded == lines.size * item)  // a single line
+        return convert_line(convert, rows, item, from, step, lines.size * count);
       for (int64_t r = 0; r < count; ++r)
-        convert_line(convert, rows + r * padded(), item, from + r * next, step, lines.size);
+        convert_line(convert, rows + r * padded, item, from + r * next, step, lines.size);
     };
     if (!turned[s]) return convert_all(at, next, stream.step);
     const bool native = stream.dtype == lines.compute;
-    char* const own = native ? rows : rows + padded() - lines.size * own_item(s);
-    gather_rows(stream, at, lines.size, count, own, padded());
-    if (!native) convert_all(own, padded(), own_item(s));
+    char* const own = native ? rows : rows + padded - lines.size * own_item(s);
+    gather_rows(stream, at, lines.size, count, own, padded);
+    if (!native) convert_all(own, padded, own_item(s));
   }
 
   void scatter(int s, char* rows, char* at, int64_t next, int64_t count) const {
     const LineStream& stream = lines.stream[s];
     const Loop convert = conversion(lines.compute, stream.dtype);
     const auto convert_all = [&](char* to, int64_t next, int64_t step) {
+      if (next == lines.size * step && padded == lines.size * item)
+        return convert_line(convert, to, step, rows, item, lines.size * count);
       for (int64_t r = 0; r < count; ++r)
-        convert_line(convert, to + r * next, step, rows + r * padded(), item, lines.size);
+        convert_line(convert, to + r * next, step, rows + r * padded, item, lines.size);
     };
     if (!turned[s]) return convert_all(at, next, stream.step);
-    if (stream.dtype != lines.compute) convert_all(rows, padded(), own_item(s));
-    scatter_rows(stream, rows, padded(), lines.size, count, at);
+    if (stream.dtype != lines.compute) convert_all(rows, padded, own_item(s));
+    scatter_rows(stream, rows, padded, lines.size, count, at);
   }
 
   void rows(char* const* at, const int64_t* next, int64_t position, int64_t count,
@@ -98,9 +102,9 @@ struct Walk {
     int64_t steps[kStreams] = {};
     for (int s = 0; s < lines.streams; ++s) {
       data[s] = row_direct[s] ? at[s] : scratch;
-      steps[s] = row_direct[s] ? next[s] : padded();
+      steps[s] = row_direct[s] ? next[s] : padded;
       if (row_direct[s]) continue;
-      scratch += padded() * block;
+      scratch += padded * block;
       if (!is_output(s)) gather(s, at[s], next[s], count, data[s]);
     }
     for (int64_t first = 0, n; first < count; first += n) {

@@ -239,6 +239,12 @@ struct HalfGrid {
         break;
       }
     }
+    // Few parts are as many for each worker, or some would wait for the last one.
+    const int64_t others = batch * col_parts, most = blocks(blocks(m, By::kHeight), 4);
+    while (row_parts < most && row_parts * others < 8 * workers &&
+           row_parts * others % workers != 0) {
+      ++row_parts;
+    }
   }
   int64_t size() const { return row_parts * col_parts; }
   Part part(int64_t index) const {

@@ -1,5 +1,6 @@
 // A linear map of each dim, one row of the result after another: what the maps of D and H say is
-// summed over whole rows of x first, then the map of W runs along that one row.
+// summed over whole rows of x first, then the map of W runs along that one row. Elements are of S
+// in memory, halves floats (T) in sums.
 #pragma once
 #include "core/tables/resample.h"
 #include "cpu/infra/parallel.h"
@@ -13,21 +14,21 @@ namespace {
 // ---- Along D and H.
 
 // sums (+)= value(x, w) of a row of x.
-template <bool first, class T, class Value>
-void add_row(const ResampleArgs& g, const T* x, T* sums, const Value& value) {
+template <bool first, class S, class T, class Value>
+void add_row(const ResampleArgs& g, const S* x, T* sums, const Value& value) {
   const int64_t width = g.axis[2].in, step = g.x_strides[4];
   const auto put = [](T& sum, T v) { sum = first ? v : T(sum + v); };
   if (g.channels_last) {
     const int64_t channels = g.channels, between = g.x_strides[1];
     for (int64_t w = 0; w < width; ++w, x += step, sums += channels)
-      for (int64_t c = 0; c < channels; ++c) put(sums[c], value(x[c * between], w));
+      for (int64_t c = 0; c < channels; ++c) put(sums[c], value(T(x[c * between]), w));
   } else {
-    for (int64_t w = 0; w < width; ++w) put(sums[w], value(x[w * step], w));
+    for (int64_t w = 0; w < width; ++w) put(sums[w], value(T(x[w * step]), w));
   }
 }
 
-template <bool first, class T>
-void add_tap(const ResampleArgs& g, const T* x, T* sums, T weight, T divisor) {
+template <bool first, class S, class T>
+void add_tap(const ResampleArgs& g, const S* x, T* sums, T weight, T divisor) {
   const T* each = static_cast<const T*>(g.axis[2].divisor);
   if (g.transposed && each) {
     add_row<first>(g, x, sums,
@@ -46,52 +47,69 @@ inline bool has_dense_rows(const ResampleArgs& g) {
 }
 
 // Two taps at once, the sum in the same order.
-template <class T>
+template <class S>
 struct Taps {
-  const T* x[2];
+  using T = Computed<S>;
+  const S* x[2];
   T weight[2];
   int count = 0;
 
   void add_to(T* sums, int64_t width, bool first) {
-    const T *a = x[0], *b = x[1], v = weight[0], w = weight[1];
-    if (count == 2 && first) {
-      for (int64_t i = 0; i < width; ++i) sums[i] = T(T(v * a[i]) + w * b[i]);
-    } else if (count == 2) {
-      for (int64_t i = 0; i < width; ++i) sums[i] = T(T(sums[i] + v * a[i]) + w * b[i]);
-    } else if (first) {
-      for (int64_t i = 0; i < width; ++i) sums[i] = T(v * a[i]);
-    } else {
-      for (int64_t i = 0; i < width; ++i) sums[i] = T(sums[i] + v * a[i]);
-    }
+    const T v = weight[0], w = weight[1];
+    if (count == 2 && first)
+      put(sums, width, [=](auto, auto a, auto b) { return v * a + w * b; });
+    else if (count == 2)
+      put(sums, width, [=](auto sum, auto a, auto b) { return sum + v * a + w * b; });
+    else if (first)
+      put(sums, width, [=](auto, auto a, auto) { return v * a; });
+    else
+      put(sums, width, [=](auto sum, auto a, auto) { return sum + v * a; });
     count = 0;
+  }
+
+ private:
+  // sums = f(sums, x[0], x[1]); of a single row, that is x[1] too.
+  template <class F>
+  void put(T* sums, int64_t width, F f) const {
+    const S *a = x[0], *b = x[count - 1];
+    if constexpr (is_half_type<S>) {
+      for_each_vector<T>(0, width, [&](int64_t i, auto memory) {
+        memory.store(sums + i, f(memory.load(sums + i), memory.load(a + i), memory.load(b + i)));
+      });
+    } else {
+      for (int64_t i = 0; i < width; ++i) sums[i] = T(f(sums[i], a[i], b[i]));
+    }
   }
 };
 
 // A row of x as it is, if no sum is needed.
-template <class T>
-const T* plain_row(const ResampleArgs& g, const T* x, const int64_t* at) {
+template <class S>
+const Computed<S>* plain_row(const ResampleArgs& g, const S* x, const int64_t* at) {
   const LinearAxis &d = g.axis[0], &h = g.axis[1];
   const int64_t i = d.begin[at[0]], j = h.begin[at[1]];
   if (!has_dense_rows(g) || g.weight != 1 || (g.transposed && g.divisor != 1) ||
       d.begin[at[0] + 1] != i + 1 || h.begin[at[1] + 1] != j + 1 || d.weight || h.weight ||
       (g.transposed && (g.axis[0].divisor || g.axis[1].divisor || g.axis[2].divisor)))
     return nullptr;
-  return x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
+  if constexpr (is_half_type<S>)
+    return nullptr;
+  else
+    return x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
 }
 
 // Sums over D and H. (An output that sees nothing is 0.)
-template <class T>
-void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
+template <class S, class T>
+void sum_rows(const ResampleArgs& g, const S* x, const int64_t* at, T* sums) {
   const LinearAxis &d = g.axis[0], &h = g.axis[1];
   const bool divides =
       g.transposed && (g.divisor != 1 || d.divisor || h.divisor || g.axis[2].divisor);
   const bool pairs = !divides && has_dense_rows(g);
   const int64_t width = g.axis[2].in * (g.channels_last ? g.channels : 1);
-  Taps<T> taps;
+  Taps<S> taps;
   bool first = true;
   for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
     for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
-      const T* row = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
+      const S* row = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
       const T weight = T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j);
       if (pairs) {
         taps.x[taps.count] = row;
@@ -118,25 +136,26 @@ void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
 // ---- Along W.
 
 // `count` elements, in an order that depends on count alone.
-template <class T>
-T sum_of(const T* x, int64_t count) {
+template <class S>
+Computed<S> sum_of(const S* x, int64_t count) {
+  using T = Computed<S>;
   constexpr int n = lanes<T>;
   T sum{};
   int64_t i = 0;
   if (count >= n) {
     Vec<T> sums[2] = {};
     for (; i + 2 * n <= count; i += 2 * n) {
-      sums[0] += load(x + i);
-      sums[1] += load(x + i + n);
+      sums[0] += Whole<T>().load(x + i);
+      sums[1] += Whole<T>().load(x + i + n);
     }
     if (i + n <= count) {
-      sums[0] += load(x + i);
+      sums[0] += Whole<T>().load(x + i);
       i += n;
     }
     sums[0] += sums[1];
     sum = fold<T, kVectorBytes>(sums[0], Plus());
   }
-  for (; i < count; ++i) sum = T(sum + x[i]);
+  for (; i < count; ++i) sum = T(sum + T(x[i]));
   return sum;
 }
 
@@ -286,18 +305,29 @@ void divide(const ResampleArgs& g, const int64_t* at, T* y) {
   }
 }
 
-template <class T>
+// `sums` has place for a row of x, and of halves for one of y.
+template <class S>
 void resample_row(const ResampleArgs& g, RowKind kind, int64_t n, int64_t c, const int64_t* at,
-                  T* sums, T* y) {
-  const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
+                  Computed<S>* sums, S* y) {
+  using T = Computed<S>;
+  const S* x = static_cast<const S*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
   if (kind != RowKind::Any && resample_row_as(g, kind, x, at, y)) return;
+  const int64_t inner = g.channels_last ? g.channels : 1, size = g.axis[2].out * inner;
   const T* row = plain_row(g, x, at);
+  T* wide;
+  if constexpr (is_half_type<S>)
+    wide = sums + g.axis[2].in * inner;
+  else
+    wide = y;
   if (!row) {
     sum_rows(g, x, at, sums);
     row = sums;
   }
-  g.channels_last ? along_pixels(g, row, y) : along_row(g.axis[2], row, y);
-  if (!g.transposed) divide(g, at, y);
+  g.channels_last ? along_pixels(g, row, wide) : along_row(g.axis[2], row, wide);
+  if (!g.transposed) divide(g, at, wide);
+  if constexpr (is_half_type<S>)
+    for_each_vector<T>(0, size,
+                       [&](int64_t i, auto memory) { memory.store(y + i, memory.load(wide + i)); });
 }
 
 // Whether a row of y is the one before it once more.
@@ -310,21 +340,23 @@ inline bool repeats_row(const ResampleArgs& g, int64_t row) {
 }
 
 // One sum per plane of x.
-template <class T>
+template <class S>
 void sum_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
+  using T = Computed<S>;
   const LinearAxis& axis = g.axis[2];
   const T divisor = number<T>(g.divisor), weight = T(g.weight);
   int64_t n = begin / g.channels, c = begin % g.channels;  // counted on: dividing takes as long
   for (; begin < end; ++begin, ++c) {
     if (c == g.channels) c = 0, ++n;
-    const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
-    T* y = static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
-    *y = quotient<T>(weight * sum_of(x + axis.source[0], axis.taps), divisor);
+    const S* x = static_cast<const S*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
+    S* y = static_cast<S*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
+    *y = S(quotient<T>(weight * sum_of(x + axis.source[0], axis.taps), divisor));
   }
 }
 
-template <class T>
+template <class S>
 void resample(const ResampleArgs& g) {
+  using T = Computed<S>;
   const int64_t channels = g.channels_last ? 1 : g.channels, inner = g.channels / channels;
   const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
   const int64_t width = g.axis[2].in * inner;
@@ -334,20 +366,20 @@ void resample(const ResampleArgs& g) {
       axis.taps > 1 && rows == g.batch * channels && g.x_strides[4] == 1 && !axis.divisor &&
       !axis.weight && !g.transposed) {
     return parallel_for(rows, kGrain / (work + 1) + 1,
-                        [&](int64_t begin, int64_t end) { sum_planes<T>(g, begin, end); });
+                        [&](int64_t begin, int64_t end) { sum_planes<S>(g, begin, end); });
   }
-  const RowKind kind = kind_of_rows<T>(g);
+  const RowKind kind = kind_of_rows<S>(g);
   parallel_with_scratch(
-      rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
+      rows, kGrain / (work + 1) + 1, (is_half_type<S> ? work : width) * int64_t(sizeof(T)),
       [&](int64_t begin, int64_t end, char* scratch) {
         Rows r(begin, channels, g.axis[0].out, g.axis[1].out);
         for (bool started = false; begin < end; ++begin, r.next(), started = true) {
-          T* y = static_cast<T*>(g.y) + r.n * g.y_strides[0] + r.c * g.y_strides[1] +
+          S* y = static_cast<S*>(g.y) + r.n * g.y_strides[0] + r.c * g.y_strides[1] +
                  r.at[0] * g.y_strides[2] + r.at[1] * g.y_strides[3];
           if (started && repeats_row(g, r.at[1])) {
             copy_run(y - g.y_strides[3], size, y);
           } else {
-            resample_row(g, kind, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
+            resample_row<S>(g, kind, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
           }
         }
       });

@@ -8,14 +8,15 @@ namespace tt::cpu {
 namespace {
 
 // The rows of x that a row of the result sees, and their weights.
-template <class T>
+template <class S>
 struct SeenRows {
+  using T = Computed<S>;
   static constexpr int kMost = 16;
-  const T* row[kMost];
+  const S* row[kMost];
   T weight[kMost];
   int count = 0;
 
-  SeenRows(const ResampleArgs& g, const T* x, const int64_t* at) {
+  SeenRows(const ResampleArgs& g, const S* x, const int64_t* at) {
     const LinearAxis &d = g.axis[0], &h = g.axis[1];
     for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
       for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
@@ -35,30 +36,29 @@ inline bool copies(const LinearAxis& axis) {
   return !axis.weight && !axis.divisor;
 }
 
-template <class T>
+template <class S>
 RowKind kind_of_rows(const ResampleArgs& g) {
   const LinearAxis& w = g.axis[2];
   if (!g.channels_last && g.x_strides[4] == 1 && w.repeat == 1 && w.step == 1 && w.first < w.last &&
       copies(g.axis[0]) && copies(g.axis[1]) && copies(w) && g.weight == 1 && g.divisor == 1)
     return RowKind::Copy;
-  if (!std::is_floating_point_v<T> || g.channels_last || g.x_strides[4] != 1 || w.first != 0 ||
-      w.last != w.out || w.weight || w.divisor)
+  if (!std::is_floating_point_v<Computed<S>> || g.channels_last || g.x_strides[4] != 1 ||
+      w.first != 0 || w.last != w.out || w.weight || w.divisor)
     return RowKind::Any;
   if (w.repeat == 2) return RowKind::Twice;
   return w.taps == 2 && w.step == 2 && !g.transposed ? RowKind::Sums : RowKind::Any;
 }
 
-template <int Lanes, class T>
-inline void sum_pairs(const SeenRows<T>& seen, T divisor, int64_t i, T* y) {
+template <int Lanes, class S>
+inline void sum_pairs(const SeenRows<S>& seen, Computed<S> divisor, int64_t i, S* y) {
+  using T = Computed<S>;
   using Form = PairLanes<T, Lanes>;
   using V = typename Form::V;
   const Form form;
   V low{}, high{};
   for (int r = 0; r < seen.count; ++r) {
-    const T* from = seen.row[r] + 2 * i;
-    V first, second;
-    __builtin_memcpy(&first, from, sizeof first);
-    __builtin_memcpy(&second, from + Lanes, sizeof second);
+    const S* from = seen.row[r] + 2 * i;
+    const V first = load_few<S, Lanes>(from), second = load_few<S, Lanes>(from + Lanes);
     low = r == 0 ? seen.weight[r] * first : low + seen.weight[r] * first;
     high = r == 0 ? seen.weight[r] * second : high + seen.weight[r] * second;
   }
@@ -69,24 +69,24 @@ inline void sum_pairs(const SeenRows<T>& seen, T divisor, int64_t i, T* y) {
     sum = __builtin_shuffle(low, high, form.even) + __builtin_shuffle(low, high, form.odd);
   }
   if (divisor != T(1)) sum /= divisor;
-  __builtin_memcpy(y + i, &sum, sizeof sum);
+  store_few(y + i, sum);
 }
 
-template <int Lanes, class T>
-inline void put_twice(const T* x, T weight, T divisor, int64_t i, T* y) {
+template <int Lanes, class S>
+inline void put_twice(const S* x, Computed<S> weight, Computed<S> divisor, int64_t i, S* y) {
+  using T = Computed<S>;
   using Form = PairLanes<T, Lanes>;
   using V = typename Form::V;
   const Form form;
-  V v;
-  __builtin_memcpy(&v, x + i, sizeof v);
+  V v = load_few<S, Lanes>(x + i);
   v *= weight;
   if (divisor != T(1)) v /= divisor;
   if constexpr (Lanes == 1) {
-    y[2 * i] = y[2 * i + 1] = v[0];
+    y[2 * i] = y[2 * i + 1] = S(v[0]);
   } else {
     const V low = __builtin_shuffle(v, v, form.low), high = __builtin_shuffle(v, v, form.high);
-    __builtin_memcpy(y + 2 * i, &low, sizeof low);
-    __builtin_memcpy(y + 2 * i + Lanes, &high, sizeof high);
+    store_few(y + 2 * i, low);
+    store_few(y + 2 * i + Lanes, high);
   }
 }
 
@@ -98,8 +98,9 @@ void copy_row(const LinearAxis& axis, const T* x, T* y) {
 }
 
 // The row of y at `at`; answers false if it must be computed in another way.
-template <class T>
-bool resample_row_as(const ResampleArgs& g, RowKind kind, const T* x, const int64_t* at, T* y) {
+template <class S>
+bool resample_row_as(const ResampleArgs& g, RowKind kind, const S* x, const int64_t* at, S* y) {
+  using T = Computed<S>;
   const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
   if (kind == RowKind::Copy) {
     copy_row(w, x + d.source[at[0]] * g.x_strides[2] + h.source[at[1]] * g.x_strides[3], y);
@@ -108,8 +109,8 @@ bool resample_row_as(const ResampleArgs& g, RowKind kind, const T* x, const int6
   if constexpr (std::is_floating_point_v<T>) {
     const int64_t i = d.begin[at[0]], j = h.begin[at[1]];
     const int64_t rows = (d.begin[at[0] + 1] - i) * (h.begin[at[1] + 1] - j);
-    if (rows == 0 || rows > (kind == RowKind::Sums ? SeenRows<T>::kMost : 1)) return false;
-    const SeenRows<T> seen(g, x + w.source[0], at);
+    if (rows == 0 || rows > (kind == RowKind::Sums ? SeenRows<S>::kMost : 1)) return false;
+    const SeenRows<S> seen(g, x + w.source[0], at);
     if (kind == RowKind::Sums) {
       const T divisor = T(g.divisor) * number<T>(d.divisor, at[0]) * number<T>(h.divisor, at[1]);
       by_lanes<T, true>(w.out, [&](auto lanes, int64_t k) {

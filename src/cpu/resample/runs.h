@@ -28,13 +28,17 @@ inline T quotient(T x, T divisor) {
 // `count` neighbours; the library's memcpy starts slowly at the size of a pixel or a row.
 template <class T>
 inline void copy_run(const T* from, int64_t count, T* to) {
-  constexpr int64_t n = lanes<T>;
-  if (count < n) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
-    return;
+  if constexpr (is_half_type<T>) {
+    copy_run(reinterpret_cast<const uint16_t*>(from), count, reinterpret_cast<uint16_t*>(to));
+  } else {
+    constexpr int64_t n = lanes<T>;
+    if (count < n) {
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+      return;
+    }
+    for (int64_t i = 0; i + n <= count; i += n) store(to + i, load(from + i));
+    store(to + count - n, load(from + count - n));
   }
-  for (int64_t i = 0; i + n <= count; i += n) store(to + i, load(from + i));
-  store(to + count - n, load(from + count - n));
 }
 
 template <class T>

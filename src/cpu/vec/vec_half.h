@@ -80,11 +80,14 @@ inline Vec<uint32_t> rounded_words(Vec<float> x) {
 #ifdef __AVX512BF16__
 // Whether one is a NaN or subnormal: the processor's conversion keeps NaNs, and takes subnormals
 // for 0.
-inline bool is_special(Vec<float> x) { return _mm512_fpclass_ps_mask(x, 0xa1) != 0; }
+inline __mmask16 specials(Vec<float> x) { return _mm512_fpclass_ps_mask(x, 0xa1); }
+inline bool are_special(Vec<float> x, Vec<float> y) {
+  return !_kortestz_mask16_u8(specials(x), specials(y));
+}
 #endif
 inline HalfBits bfloat_of_float(Vec<float> x) {
 #ifdef __AVX512BF16__
-  if (__builtin_expect(!is_special(x), 1))
+  if (__builtin_expect(specials(x) == 0, 1))
     return reinterpret_cast<HalfBits>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
 #endif
   const Vec<uint32_t> words = rounded_words(x);
@@ -102,12 +105,43 @@ inline HalfBits bfloat_of_float(Vec<float> x) {
   return __builtin_convertvector(words >> 16, HalfBits);
 #endif
 }
+// Two vectors of bfloat16, one behind the other.
+using Bfloats = VecOf<uint16_t, kVectorBytes>::type;
+inline Bfloats bfloats_of(Vec<float> first, Vec<float> second) {
+#ifdef __AVX512BF16__
+  if (__builtin_expect(!are_special(first, second), 1))
+    return reinterpret_cast<Bfloats>(_mm512_cvtne2ps_pbh(second, first));
+#endif
+#if defined(__AVX512BW__)
+  // The upper halves: 1, 3, 5, ...
+  const __m512i upper = _mm512_set_epi32(0x3f003d, 0x3b0039, 0x370035, 0x330031, 0x2f002d, 0x2b0029,
+                                         0x270025, 0x230021, 0x1f001d, 0x1b0019, 0x170015, 0x130011,
+                                         0xf000d, 0xb0009, 0x70005, 0x30001);
+  return reinterpret_cast<Bfloats>(
+      _mm512_permutex2var_epi16(reinterpret_cast<__m512i>(rounded_words(first)), upper,
+                                reinterpret_cast<__m512i>(rounded_words(second))));
+#elif defined(__AVX2__)
+  const Vec<uint32_t> low = rounded_words(first) >> 16, high = rounded_words(second) >> 16;
+  return reinterpret_cast<Bfloats>(_mm256_permute4x64_epi64(
+      _mm256_packus_epi32(reinterpret_cast<__m256i>(low), reinterpret_cast<__m256i>(high)), 0xd8));
+#else
+  const HalfBits halves[2] = {bfloat_of_float(first), bfloat_of_float(second)};
+  Bfloats both;
+  __builtin_memcpy(&both, halves, sizeof both);
+  return both;
+#endif
+}
 // Pairs of bfloat16, the first in the lower half of a word.
 inline Vec<uint32_t> pairs_of(Vec<float> low, Vec<float> high) {
 #ifdef __AVX512BF16__
-  if (__builtin_expect(!is_special(low) && !is_special(high), 1))
-    return words_of(reinterpret_cast<HalfBits>(_mm512_cvtneps_pbh(low))) |
-           words_of(reinterpret_cast<HalfBits>(_mm512_cvtneps_pbh(high))) << 16;
+  if (__builtin_expect(!are_special(low, high), 1)) {
+    // 0, 16, 1, 17, ...
+    const __m512i order = _mm512_set_epi32(
+        0x1f000f, 0x1e000e, 0x1d000d, 0x1c000c, 0x1b000b, 0x1a000a, 0x190009, 0x180008, 0x170007,
+        0x160006, 0x150005, 0x140004, 0x130003, 0x120002, 0x110001, 0x100000);
+    return reinterpret_cast<Vec<uint32_t>>(_mm512_maskz_permutexvar_epi16(
+        -1, order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low))));
+  }
 #endif
   return rounded_words(low) >> 16 | (rounded_words(high) & 0xffff0000);
 }

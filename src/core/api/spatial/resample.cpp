@@ -141,7 +141,7 @@ const T* numbers_of(const std::vector<double>& numbers, std::vector<T>& memory) 
 }
 
 template <class T>
-void run(const NDArray& x, ResampleArgs& args, const std::vector<AxisMap>& axes) {
+void run(const NDArray& x, int kind, ResampleArgs& args, const std::vector<AxisMap>& axes) {
   std::vector<T> weights[3], divisors[3];
   args.item = sizeof(T);
   for (int d = 0; d < 3; ++d) {
@@ -155,7 +155,7 @@ void run(const NDArray& x, ResampleArgs& args, const std::vector<AxisMap>& axes)
     axis.weight = numbers_of(map.weight, weights[d]);
     axis.divisor = numbers_of(map.divisor, divisors[d]);
   }
-  launch(x)(backend_of(x).resample->resample[pool_kind(dtype_of<T>())], args);
+  launch(x)(backend_of(x).resample->resample[kind], args);
 }
 
 // Every output of the transposed maps is the one input there is, divided: that once, and a copy.
@@ -198,7 +198,9 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
     grows = grows || map.in > 1;
   }
   if (spreads && grows) return batched_as(spread(batch, axes, shape, channels_last), x);
-  if (is_half(x.dtype())) {
+  // In ResampleTable's order.
+  const int kind = is_half(x.dtype()) ? 4 + (x.dtype() == DType::BFloat16) : pool_kind(x.dtype());
+  if (!backend_of(x).resample->resample[kind]) {
     const NDArray y = empty_laid_out(x, shape, x.dtype(), channels_last);
     in_parts(batch, DType::Float32, y, [&](const NDArray& part, int64_t, int64_t) {
       return resample(part, std::vector<AxisMap>(axes), transposed, channels_last);
@@ -233,8 +235,9 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   }
   if (y.numel() > 0) {
     const WithoutGil unlocked(batch.numel() + y.numel() > kGilGrain);
-    constexpr decltype(&run<float>) kRuns[] = {run<float>, run<double>, run<int64_t>, run<uint8_t>};
-    kRuns[pool_kind(batch.dtype())](y, args, axes);
+    constexpr decltype(&run<float>) kRuns[] = {run<float>,   run<double>, run<int64_t>,
+                                               run<uint8_t>, run<float>,  run<float>};
+    kRuns[kind](y, kind, args, axes);
   }
   return batched_as(y, x);
 }
