@@ -12,8 +12,15 @@ namespace {
 
 using Operand = ChainStep::Operand;
 
-// 16 KiB of float32: the operands of an op fit the first cache, those of a chain the second.
-constexpr int64_t kBlock = 4096;
+// 4 KiB of float32: what a chain passes on stays in the first cache, also where two threads share
+// it.
+constexpr int64_t kBlock = 1024;
+// Fewer elements are no chain: whole arrays stay in the first cache, too.
+constexpr int64_t kFewest = 4096;
+// Elements, counted in each launch, that are worth a thread.
+constexpr int64_t kGrain = 32768;
+// Blocks between two looks at the clock.
+constexpr int64_t kOften = 64;
 // Elements that stay together, since an operand repeats itself over them: no more than one thread
 // takes.
 constexpr int64_t kMostTogether = 32768;
@@ -53,7 +60,7 @@ struct Candidate {
   // Takes the launch in, if it may.
   bool add(Step& step, const SlotsByPlace& slots) {
     const Iter* const x = step.walk();
-    if (!x || step.alternative || x->numel <= kBlock || (launches && x->numel != numel))
+    if (!x || step.alternative || x->numel <= kFewest || (launches && x->numel != numel))
       return false;
     const int64_t own = granule_of(*x), larger = std::max(own, granule);
     if (larger % std::min(own, granule) != 0 || larger > kMostTogether) return false;
@@ -82,16 +89,26 @@ ChainStep::ChainStep(std::vector<std::unique_ptr<Step>> launches, std::vector<Op
       last_(last),
       numel_(launches_[0]->walk()->numel),
       block_(std::max(granule, kBlock / granule * granule)) {
-  for (const auto& each : launches_) {
-    links_.push_back({reinterpret_cast<Kernel>(each->address()), each->walk(), {}});
-    std::fill_n(links_.back().place, Iter::kMaxOperands, kElsewhere);
-  }
+  for (const auto& each : launches_)
+    links_.push_back({reinterpret_cast<Kernel>(each->address()), each->walk(), {}, {}});
 }
 
 std::vector<int> ChainStep::hide(const std::vector<Buffer>& buffers,
                                  const std::function<bool(int buffer)>& may_move) {
-  std::vector<int> hidden, until;  // `until`: the last launch that uses a place
-  for (Link& link : links_) std::fill_n(link.place, Iter::kMaxOperands, kElsewhere);
+  place_bytes_ = 0;
+  std::vector<int> hidden;
+  struct Place {
+    int until;  // the last launch that uses it
+    int64_t item;
+  };
+  std::vector<Place> places;
+  for (Link& link : links_) {
+    const Iter& x = *link.iter;
+    for (int k = 0; k < x.count; ++k) {
+      link.place[k] = kElsewhere;
+      link.step[k] = block_ / granule_of(x) * x.operands[k].strides[x.ndim - 1];
+    }
+  }
   for (size_t i = 0; i < operands_.size(); ++i) {
     const Operand& made = operands_[i];
     const Buffer& buffer = buffers[made.buffer];
@@ -108,17 +125,28 @@ std::vector<int> ChainStep::hide(const std::vector<Buffer>& buffers,
       last = std::max(last, use.link);
     }
     if (!same) continue;
-    const auto place =
-        std::find_if(until.begin(), until.end(), [&](int end) { return end < made.link; });
-    const int number = static_cast<int>(place - until.begin());
-    if (place == until.end()) until.push_back(0);
-    until[number] = last;
+    // A kernel may write an element where it has read that of the same size.
+    const auto place = std::find_if(places.begin(), places.end(), [&](const Place& each) {
+      return each.until < made.link || (each.until == made.link && each.item == made.item);
+    });
+    const int number = static_cast<int>(place - places.begin());
+    if (place == places.end()) places.emplace_back();
+    places[number] = {last, made.item};
     for (const Operand& use : operands_)
-      if (use.buffer == made.buffer) links_[use.link].place[use.number] = number;
+      if (use.buffer == made.buffer) {
+        links_[use.link].place[use.number] = number;
+        links_[use.link].step[use.number] = 0;
+      }
+    place_bytes_ = std::max(place_bytes_, block_ * made.item);
     hidden.push_back(made.buffer);
   }
-  places_ = static_cast<int>(until.size());
+  places_ = static_cast<int>(places.size());
   return hidden;
+}
+
+int64_t ChainStep::threads() const {
+  const int64_t worth = ceil_div(numel_ * static_cast<int64_t>(links_.size()), kGrain);
+  return std::min({int64_t{num_threads()}, blocks(), worth});
 }
 
 bool ChainStep::run() const {
@@ -131,12 +159,13 @@ bool ChainStep::run() const {
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int t = 0; t < threads; ++t) {
     Iter* const own = reinterpret_cast<Iter*>(parts.data + t * iters);
-    for (size_t i = 0; i < links_.size(); ++i)
-      std::memcpy(static_cast<void*>(own + i), links_[i].iter, sizeof(Iter));
-    const int64_t last = count * (t + 1) / threads;
-    for (int64_t k = count * t / threads; k < last; ++k) {
-      run_block(k * block_, own, memory.data + t * bytes);
-      if (t == 0 && interrupt_pending()) __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
+    const int64_t first = count * t / threads, last = count * (t + 1) / threads;
+    begin(first * block_, own, memory.data + t * bytes);
+    for (int64_t k = first; k < last; ++k) {
+      if (k == count - 1) shorten(numel_ - k * block_, own);
+      run_block(own);
+      if (t == 0 && k % kOften == 0 && interrupt_pending())
+        __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
       if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) break;
     }
   }
@@ -144,22 +173,34 @@ bool ChainStep::run() const {
   return true;
 }
 
-void ChainStep::run_block(int64_t begin, Iter* parts, char* memory) const {
-  const int64_t count = std::min(block_, numel_ - begin);
+void ChainStep::begin(int64_t first, Iter* parts, char* memory) const {
   for (size_t i = 0; i < links_.size(); ++i) {
-    const auto& [kernel, whole, place] = links_[i];
+    const Link& link = links_[i];
     Iter& part = parts[i];
-    const int outer = whole->ndim - 1;
-    const int64_t granule = granule_of(*whole);
-    part.numel = count;
-    part.shape[outer] = count / granule;
-    for (int k = 0; k < whole->count; ++k) {
-      const Iter::Entry& x = whole->operands[k];
-      part.operands[k].data = place[k] == kElsewhere
-                                  ? x.data + begin / granule * x.strides[outer]
-                                  : memory + place[k] * block_ * int64_t{sizeof(double)};
-    }
-    kernel(part);
+    std::memcpy(static_cast<void*>(&part), link.iter, sizeof part);
+    const int outer = part.ndim - 1;
+    for (int k = 0; k < part.count; ++k)
+      part.operands[k].data = link.place[k] == kElsewhere
+                                  ? link.iter->operands[k].data + first / block_ * link.step[k]
+                                  : memory + link.place[k] * place_bytes_;
+    part.shape[outer] = block_ / granule_of(*link.iter);
+    part.numel = block_;
+  }
+}
+
+void ChainStep::shorten(int64_t numel, Iter* parts) const {
+  for (size_t i = 0; i < links_.size(); ++i) {
+    Iter& part = parts[i];
+    part.shape[part.ndim - 1] = numel / granule_of(*links_[i].iter);
+    part.numel = numel;
+  }
+}
+
+void ChainStep::run_block(Iter* parts) const {
+  for (const Link& link : links_) {
+    Iter& part = *parts++;
+    link.kernel(part);
+    for (int k = 0; k < part.count; ++k) part.operands[k].data += link.step[k];
   }
 }
 

@@ -1,7 +1,7 @@
 // Chains: neighbouring elementwise launches of a program that run block by block.
 //
 // One after another they would write whole arrays and read them again from far caches, each with
-// threads of its own. So each thread takes a block of some thousand elements through all of them,
+// threads of its own. So each thread takes a block of a thousand elements through all of them,
 // by the same kernels over parts of their Iters, while it is in the first caches. What only the
 // chain uses is never in memory: it lies in a thread's own block.
 #pragma once
@@ -44,24 +44,30 @@ class ChainStep final : public Step {
   struct Link {
     Kernel kernel;
     const Iter* iter;
-    int place[Iter::kMaxOperands];  // in a thread's memory; or kElsewhere
+    int place[Iter::kMaxOperands];     // in a thread's memory; or kElsewhere
+    int64_t step[Iter::kMaxOperands];  // from block to block, bytes
   };
   static constexpr int kElsewhere = -1;
 
   int64_t blocks() const { return ceil_div(numel_, block_); }
-  int64_t threads() const { return std::min<int64_t>(num_threads(), blocks()); }
+  int64_t threads() const;
   // A thread's Iters, and its blocks.
   int64_t iters_bytes() const { return links_.size() * sizeof(Iter); }
-  int64_t blocks_bytes() const { return places_ * block_ * int64_t{sizeof(double)}; }
-  // From element `begin` on, by `parts` of the Iters.
-  void run_block(int64_t begin, Iter* parts, char* memory) const;
+  int64_t blocks_bytes() const { return places_ * place_bytes_; }
+  // Sets `parts` of the Iters to the block that begins at element `first`.
+  void begin(int64_t first, Iter* parts, char* memory) const;
+  // The last block may have fewer elements.
+  void shorten(int64_t numel, Iter* parts) const;
+  // Runs a block, and sets the parts to the next.
+  void run_block(Iter* parts) const;
 
   std::vector<std::unique_ptr<Step>> launches_;
   std::vector<Operand> operands_;
   std::vector<Link> links_;
   int first_, last_;
   int64_t numel_, block_;
-  int places_ = 0;  // that a thread needs
+  int places_ = 0;  // that a thread needs, each of as many bytes:
+  int64_t place_bytes_ = 0;
 };
 
 // Puts chains in the place of launches that may run block by block: those over as many elements,
