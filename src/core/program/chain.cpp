@@ -150,24 +150,29 @@ int64_t ChainStep::threads() const {
 }
 
 bool ChainStep::run() const {
-  const int64_t count = blocks(), iters = iters_bytes(), bytes = blocks_bytes();
+  const int64_t count = blocks(), bytes = iters_bytes() + blocks_bytes();
   const int threads = static_cast<int>(this->threads());
   // Allocated here, since nothing may throw below.
-  const Storage parts(threads * iters, cpu_device());
-  const Storage memory(std::max<int64_t>(threads * bytes, 1), cpu_device());
+  const Storage memory(threads * bytes, cpu_device());
   bool stopped = false;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int t = 0; t < threads; ++t) {
-    Iter* const own = reinterpret_cast<Iter*>(parts.data + t * iters);
+  const auto run_blocks = [&](int t) {
+    char* const own = memory.data + t * bytes;
+    Iter* const parts = reinterpret_cast<Iter*>(own);
     const int64_t first = count * t / threads, last = count * (t + 1) / threads;
-    begin(first * block_, own, memory.data + t * bytes);
+    begin(first * block_, parts, own + iters_bytes());
     for (int64_t k = first; k < last; ++k) {
-      if (k == count - 1) shorten(numel_ - k * block_, own);
-      run_block(own);
+      if (k == count - 1) shorten(numel_ - k * block_, parts);
+      run_block(parts);
       if (t == 0 && k % kOften == 0 && interrupt_pending())
         __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
       if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) break;
     }
+  };
+  if (threads == 1) {
+    run_blocks(0);
+  } else {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; ++t) run_blocks(t);
   }
   if (stopped) throw_interrupted();
   return true;
@@ -182,7 +187,7 @@ void ChainStep::begin(int64_t first, Iter* parts, char* memory) const {
     for (int k = 0; k < part.count; ++k)
       part.operands[k].data = link.place[k] == kElsewhere
                                   ? link.iter->operands[k].data + first / block_ * link.step[k]
-                                  : memory + link.place[k] * place_bytes_;
+                                  : memory + link.place[k] * aligned(place_bytes_);
     part.shape[outer] = block_ / granule_of(*link.iter);
     part.numel = block_;
   }

@@ -52,8 +52,8 @@ class ChainStep final : public Step {
   int64_t blocks() const { return ceil_div(numel_, block_); }
   int64_t threads() const;
   // A thread's Iters, and its blocks.
-  int64_t iters_bytes() const { return links_.size() * sizeof(Iter); }
-  int64_t blocks_bytes() const { return places_ * place_bytes_; }
+  int64_t iters_bytes() const { return aligned(links_.size() * sizeof(Iter)); }
+  int64_t blocks_bytes() const { return places_ * aligned(place_bytes_); }
   // Sets `parts` of the Iters to the block that begins at element `first`.
   void begin(int64_t first, Iter* parts, char* memory) const;
   // The last block may have fewer elements.

@@ -5,6 +5,7 @@
 // program cannot repeat (a number that Python reads), makes the recording refuse: then there is no
 // program. The device must be the CPU; of a plan, which never runs, it may be `meta`.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -70,6 +71,13 @@ struct Slot {
   Access access;
   bool writes() const { return access != Access::kReads; }
 };
+
+// What a buffer takes of a block.
+constexpr int64_t kAlign = 64;
+
+inline int64_t aligned(int64_t bytes) {
+  return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign;
+}
 
 struct Buffer {
   static constexpr int kBorn = -1;
