@@ -4,6 +4,7 @@ python -m benchmarks.programs                      # all steps
 python -m benchmarks.programs --only hand          # those whose names contain this
 python -m benchmarks.programs --rounds 30 --out mine    # a table in benchmarks/results, too
 python -m benchmarks.programs --memory             # peaks, planned and measured
+python -m benchmarks.programs --compile            # next to torch.compile, too: a minute per step
 """
 
 import argparse
@@ -62,6 +63,8 @@ def gelu(torch: Any, n: int = 1_000_000) -> Callable[[], Any]:
     x = torch.randn(n)
     return lambda: 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x * x * x)))
 
+
+WARM_UP = 4  # calls in which a compiled step is compiled, some of its parts more than once
 
 MODELS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "MLP, tiny": tiny,
@@ -135,6 +138,7 @@ def main() -> None:
     option("--threads", type=int, default=2)
     option("--machine", default=report.machine_in_words(), help="the machine, in words")
     option("--passes", nargs="+", default=[], help="turned on; with no- before the name, off")
+    option("--compile", action="store_true", help="next to the other's compile, too")
     option("--memory", action="store_true", help="peaks of memory, not times")
     option("--out", help="name of the file in benchmarks/results/")
     args = parser.parse_args()
@@ -155,6 +159,9 @@ def main() -> None:
         f"| step | eager | program | to eager | {args.against}, eager | to that | first two |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
+    if args.compile:
+        lines[-2] += f" {args.against}.compile | to that |"
+        lines[-1] += "--:|--:|"
     for torch in (ours, theirs):
         torch.set_num_threads(args.threads)
     for name in names:
@@ -164,11 +171,16 @@ def main() -> None:
             steps.append(MODELS[name](torch))
         program = steps[1] = record(steps[1], passes=passes)
         first = sum(least_of([program], 0) + least_of([program], 0))
-        eager, recorded, other = least_of(steps, args.rounds)
+        if args.compile:
+            torch.manual_seed(0)
+            steps.append(theirs.compile(MODELS[name](theirs)))
+            least_of(steps[-1:], WARM_UP)
+        eager, recorded, other, *compiled = least_of(steps, args.rounds)
         cells = [
             name, report.show_time(eager), report.show_time(recorded), f"{recorded / eager:.2f}",
             report.show_time(other), f"{recorded / other:.2f}",
             "not recorded" if program.refusals else report.show_time(first),
+            *[text for t in compiled for text in (report.show_time(t), f"{recorded / t:.2f}")],
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
         print(lines[-1], *program.refusals, sep="\n", flush=True)

@@ -5,6 +5,7 @@ from helpers import same_bits
 from program.random_functions import difference
 
 import tiny_torch as torch
+from tiny_torch.nn import functional as F
 from tiny_torch.program import Compiled
 
 
@@ -60,6 +61,57 @@ def test_another_block_is_not_read():
         return z[:, :-1] + z[:, 1:] + z.flip(1)[:, 1:]
 
     program_of(function, x)
+
+
+LINES = {
+    "softmax": lambda x, y, w: torch.softmax(x * 0.3 + y, -1) * 2,
+    "log_softmax": lambda x, y, w: (x * 0.3 + y).log_softmax(-1).exp(),
+    "halves": lambda x, y, w: (x + y).bfloat16().log_softmax(-1).float(),
+    "layer_norm": lambda x, y, w: F.layer_norm(x + y, w.shape, w, w * 2).relu(),
+    "rms_norm": lambda x, y, w: F.rms_norm(x + y, w.shape, w),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("kind", LINES)
+def test_chains_go_on_over_lines(kind, threads):
+    """Of large arrays: what they pass on has no memory."""
+    inputs = [torch.randn(8200, 257), torch.randn(8200, 257), torch.randn(257)]
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        program = program_of(LINES[kind], *inputs)
+    finally:
+        torch.set_num_threads(before)
+    chains = [last - first + 1 for first, last in program.chains]
+    assert len(program.launches) - sum(chains) <= 1  # the product w * 2
+    assert program.temporary_bytes < 8200 * 257
+
+
+def test_small_arrays_are_no_chain_over_lines():
+    program = program_of(LINES["softmax"], torch.randn(64, 128), torch.randn(64, 128), None)
+    assert program.chains == [(0, 1)]
+
+
+def test_a_launch_that_shares_nothing_runs_before_a_chain():
+    mask = torch.randn(40, 50)
+
+    def function(x):
+        return (x * 0.3).masked_fill(mask > 0, -1e9) + x
+
+    program = program_of(function, torch.randn(8, 40, 50))
+    assert program.chains == [(0, 3)] and program.steps == 1
+
+
+def test_a_launch_that_reads_or_writes_what_a_chain_does_stays_behind():
+    def function(x, row):
+        y = x * 2
+        row = row + y[0]  # reads it
+        z = y + row
+        row.mul_(2)  # writes what it reads
+        return z * row + y
+
+    program_of(function, torch.randn(70, 300), torch.randn(300))
 
 
 @pytest.mark.parametrize("seed", range(120))

@@ -75,7 +75,7 @@ def test_lists_dicts_and_numbers_among_arguments_and_results():
         assert found["rest"][0].tolist() == [2.0 * k] * 2 and found["rest"][1] is None
 
 
-def test_modes_that_are_watched_run_eagerly():
+def test_modes_that_are_watched():
     compiled = Compiled(lambda x: x @ x)
     x = torch.randn(3, 3)
     compiled(x)

@@ -9,6 +9,8 @@ from enum import Enum
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch import _core
+from tiny_torch.base.modes import outside_of_program
 from tiny_torch.functions.foreach import scale_in_one_call
 from tiny_torch.tensor import Tensor
 
@@ -118,6 +120,8 @@ class GradScaler:
         """
         if not self._enabled:
             return
+        if _core.is_recording():
+            return outside_of_program(self.unscale_, optimizer)
         scale, _ = self._require_scale("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
@@ -138,6 +142,8 @@ class GradScaler:
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
+        if _core.is_recording():
+            return outside_of_program(self.step, optimizer, *args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         self._require_scale("step")
@@ -161,6 +167,8 @@ class GradScaler:
         """
         if not self._enabled:
             return
+        if _core.is_recording():
+            return outside_of_program(self.update, new_scale)
         scale, tracker = self._require_scale("update")
         if isinstance(new_scale, float):
             scale.fill_(new_scale)

@@ -25,7 +25,7 @@ from tiny_torch.amp.policies import (
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode, place_on_stack
 from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import OF_PYTORCH, device, not_here
-from tiny_torch.base.modes import NO_GRAD, modes
+from tiny_torch.base.modes import NO_GRAD, WATCHED, Scope, modes
 from tiny_torch.tensor import Tensor
 
 DEFAULTS = {"cpu": _core.bfloat16, "cuda": _core.float16, "cuda-emulated": _core.float16}
@@ -182,6 +182,29 @@ class State(threading.local):
 
 
 state = State()
+
+
+class OwnCasts(Scope):
+    """Within it no cast is found that was made before, and none is there afterwards."""
+
+    def current(self) -> dict:
+        return dict(state.cache)
+
+    def begin(self) -> None:
+        state.cache.clear()
+
+    def restore(self, before: dict) -> None:
+        state.cache.clear()
+        state.cache.update(before)
+
+
+def kind_of_casts() -> tuple | None:
+    """Equal where autocast does the same to a call; None where more than that watches its ops."""
+    if not modes.bits & WATCHED:
+        return ()
+    if modes.op_modes != (state.mode,) or state.logs:
+        return None
+    return (*sorted(state.enabled), state.dtypes["cpu"], state.cache_enabled)
 
 
 def settings() -> list[dict[str, Any]]:

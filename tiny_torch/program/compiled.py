@@ -17,9 +17,10 @@ from operator import is_
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.amp.state import OwnCasts, kind_of_casts
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.base.arguments import is_tensor
-from tiny_torch.base.modes import INFERENCE, NO_GRAD, modes
+from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
@@ -101,7 +102,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
-            modes.bits & ~(NO_GRAD | INFERENCE)
+            modes.bits & ~(NO_GRAD | INFERENCE | WATCHED)
             or stance.name == "force_eager"
             or _core.is_recording()
         ):
@@ -144,7 +145,12 @@ def is_flat(args: tuple, kwargs: dict) -> bool:
 
 def kind_of(leaves: Any, spec: Any) -> Any:
     """What a recording fits: equal for calls that do the same; None where none can be made."""
-    parts: list[Any] = [spec and repr(spec), modes.bits, _core.get_default_dtype(), settings.fills]
+    casts = kind_of_casts()
+    if casts is None:
+        return None
+    parts: list[Any] = [
+        spec and repr(spec), modes.bits, casts, _core.get_default_dtype(), settings.fills,
+    ]  # fmt: skip
     for x in leaves:
         if type(x) in TENSORS:
             array = x.array
@@ -217,7 +223,8 @@ class Case:
         with watch:
             for t in inputs:
                 watch.take(t)
-            result = call()
+            with OwnCasts():
+                result = call()
         known = {id(t) for t in inputs}
         self.beside = [t for t in watch.tensors.values() if id(t) not in known]
         self.arrays = [t.array for t in self.beside]

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.amp.grad_scaler import GradScaler
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.base.modes import thread
@@ -48,7 +49,10 @@ CHANGES = "changes what it reads: a global, a closure's variable or an attribute
 BACKWARD = run_backward.__code__
 READERS = ("linecache", "tokenize")  # of the line that a warning shows
 MISSING = NotImplemented  # in the place of a value: there is none of that name
-OUTSIDE = ("step", "wrapper", "zero_grad")  # what optimizers and schedules do outside of programs
+# What optimizers, schedules and a GradScaler do outside of programs; and whose attributes all other
+# code of the package reads.
+OUTSIDE = ("step", "wrapper", "zero_grad", "unscale_", "update")
+KINDS = (Module, Optimizer, LRScheduler, GradScaler)
 DEPTH = 3  # how far attributes of attributes are followed
 MOST = 256  # parts of a container that are looked at
 STATE = (
@@ -164,7 +168,7 @@ class Recorder:
         subjects = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
         ours = code.co_filename.startswith((PACKAGE, "<frozen"))
         if ours:
-            kinds = Module if code.co_name in OUTSIDE else (Module, Optimizer, LRScheduler)
+            kinds = (Module,) if code.co_name in OUTSIDE else KINDS
             subjects = [x for x in subjects[:1] if isinstance(x, kinds)]
             if code is BACKWARD and values["accumulate"] and not self.steps:
                 self.note("calls backward()")

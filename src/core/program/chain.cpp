@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/devices/threads.h"
 #include "core/error.h"
 
 namespace tt {
@@ -12,183 +13,262 @@ namespace {
 
 using Operand = ChainStep::Operand;
 
-// 16 KiB of float32: the operands of an op fit the first cache, those of a chain the second.
-constexpr int64_t kBlock = 4096;
-// Elements that stay together, since an operand repeats itself over them: no more than one thread
-// takes.
+// 4 KiB of float32: what a chain passes on stays in the first cache, also where two threads share
+// it.
+constexpr int64_t kBlock = 1024;
+// Where there are lines, whose kernels take longer to begin.
+constexpr int64_t kBlockOfLines = 4096;
+// Fewer elements are no chain: whole arrays stay in the first cache, too.
+constexpr int64_t kFewest = 4096;
+// The same of chains with lines, measured next to kernels over arrays in the second cache.
+constexpr int64_t kFewestOfLines = 1 << 21;
+// Elements, counted in each link, that are worth a thread.
+constexpr int64_t kGrain = 32768;
+// Blocks between two looks at the clock.
+constexpr int64_t kOften = 64;
+// Elements that stay together, since an operand repeats itself over them, or as lines: no more than
+// one thread takes.
 constexpr int64_t kMostTogether = 32768;
-
-// Elements of all dims but the outermost, along which an Iter is cut.
-int64_t granule_of(const Iter& x) { return x.numel / x.shape[x.ndim - 1]; }
-
-// Operand `number` of launch `link`, whose first element is at byte `offset` of the buffer.
-Operand operand_of(const Iter& x, int link, int number, int buffer, int64_t offset) {
-  const Iter::Entry& entry = x.operands[number];
-  const int64_t item = itemsize(entry.dtype);
-  int64_t reach = item, dense = item;
-  bool in_order = true;
-  for (int d = 0; d < x.ndim; ++d) {
-    in_order &= entry.strides[d] == dense;
-    dense *= x.shape[d];
-    reach += (x.shape[d] - 1) * entry.strides[d];
-  }
-  return {link, number, buffer, offset, offset + reach, in_order ? item : 0};
-}
+// Launches between two links that run before the chain.
+constexpr int kMostBefore = 2;
 
 // Whether a block of one would see another block of the other.
 bool cross(const Operand& a, const Operand& b) {
-  if (a.buffer != b.buffer || !(a.writes() || b.writes())) return false;
+  if (a.buffer != b.buffer || !(a.writes || b.writes)) return false;
   if (a.last <= b.first || b.last <= a.first) return false;
   return a.item == 0 || a.item != b.item || a.first != b.first;
 }
 
-using SlotsByPlace = std::unordered_map<const void*, const Slot*>;
+int64_t block_of(const ChainStep::Launches& launches) {
+  const auto elementwise = [](const Link& link) { return link.elementwise; };
+  const bool all = std::all_of(launches.links.begin(), launches.links.end(), elementwise);
+  return std::max<int64_t>((all ? kBlock : kBlockOfLines) / launches.granule, 1) * launches.granule;
+}
 
 // Launches that are to be a chain.
-struct Candidate {
-  std::vector<Operand> operands;
-  int64_t numel = 0, granule = 1;
-  int launches = 0;
+class Candidate {
+ public:
+  ChainStep::Launches launches;
+  int end = 0;  // behind the last link
 
-  // Takes the launch in, if it may.
-  bool add(Step& step, const SlotsByPlace& slots) {
-    const Iter* const x = step.walk();
-    if (!x || step.alternative || x->numel <= kBlock || (launches && x->numel != numel))
+  // Takes launch `number` in, as a link or as one that runs before all of them, if it may.
+  bool add(Step& step, int number, const std::vector<const Slot*>& slots) {
+    if (add_link(step, number, slots)) {
+      end = number + 1;
+      return true;
+    }
+    if (launches.links.empty() || number - end >= kMostBefore || !may_precede(step, slots))
       return false;
-    const int64_t own = granule_of(*x), larger = std::max(own, granule);
-    if (larger % std::min(own, granule) != 0 || larger > kMostTogether) return false;
+    for (const Slot* slot : slots) launches.used_before.push_back(slot->buffer);
+    return true;
+  }
+
+ private:
+  bool add_link(Step& step, int number, const std::vector<const Slot*>& slots) {
+    if (step.alternative || step.scratch_bytes > 0) return false;
+    Link link = step.link();
+    if (link.operands.empty()) return false;
+    if (link.numel <= (link.elementwise ? kFewest : kFewestOfLines)) return false;
+    auto& links = launches.links;
+    auto& operands = launches.operands;
+    if (!links.empty() && link.numel != links[0].numel) return false;
+    const int64_t larger = std::max(link.granule, launches.granule);
+    if (larger % std::min(link.granule, launches.granule) != 0 || larger > kMostTogether)
+      return false;
     std::vector<Operand> found;
-    for (int k = 0; k < x->count; ++k)
-      if (const auto slot = slots.find(&x->operands[k].data); slot != slots.end())
-        found.push_back(operand_of(*x, launches, k, slot->second->buffer, slot->second->offset));
+    for (size_t k = 0; k < link.operands.size(); ++k) {
+      const Link::Operand& x = link.operands[k];
+      for (const Slot* slot : slots)
+        if (slot->where == x.where)
+          found.push_back({static_cast<int>(links.size()), static_cast<int>(k), slot->buffer,
+                           slot->offset, slot->offset + x.reach, x.item, x.writes});
+    }
     for (const Operand& a : operands)
       for (const Operand& b : found)
         if (cross(a, b)) return false;
     operands.insert(operands.end(), found.begin(), found.end());
-    numel = x->numel;
-    granule = larger;
-    ++launches;
+    links.push_back(std::move(link));
+    launches.of_links.push_back(number);
+    launches.granule = larger;
+    return true;
+  }
+
+  // Whether the links so far neither read what it writes, nor write what it uses. (What is taken
+  // before a chain is so for all links: those behind it may read it.)
+  bool may_precede(const Step& step, const std::vector<const Slot*>& slots) const {
+    if (step.alternative || step.may_differ() || !step.address() || step.flops() > 0) return false;
+    for (const Slot* slot : slots)
+      for (const Operand& x : launches.operands)
+        if (x.buffer == slot->buffer && (x.writes || slot->writes())) return false;
     return true;
   }
 };
 
 }  // namespace
 
-ChainStep::ChainStep(std::vector<std::unique_ptr<Step>> launches, std::vector<Operand> operands,
-                     int64_t granule, int first, int last)
-    : launches_(std::move(launches)),
-      operands_(std::move(operands)),
+ChainStep::ChainStep(std::vector<std::unique_ptr<Step>> steps, Launches launches, int first)
+    : steps_(std::move(steps)),
+      operands_(std::move(launches.operands)),
+      used_before_(std::move(launches.used_before)),
       first_(first),
-      last_(last),
-      numel_(launches_[0]->walk()->numel),
-      block_(std::max(granule, kBlock / granule * granule)) {
-  for (const auto& each : launches_) {
-    links_.push_back({reinterpret_cast<Kernel>(each->address()), each->walk(), {}});
-    std::fill_n(links_.back().place, Iter::kMaxOperands, kElsewhere);
+      numel_(launches.links[0].numel),
+      block_(block_of(launches)) {
+  auto next = launches.of_links.begin();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (next == launches.of_links.end() || *next != first + static_cast<int>(i)) {
+      before_.push_back(steps_[i].get());
+      continue;
+    }
+    ++next;
+    Link& link = launches.links[works_.size()];
+    const size_t count = link.operands.size();
+    const int64_t part = parts_bytes_;
+    parts_bytes_ += aligned(link.bytes);
+    works_.push_back({std::move(link), steps_[i]->address(), part, std::vector<int>(count),
+                      std::vector<int64_t>(count)});
   }
 }
 
 std::vector<int> ChainStep::hide(const std::vector<Buffer>& buffers,
                                  const std::function<bool(int buffer)>& may_move) {
-  std::vector<int> hidden, until;  // `until`: the last launch that uses a place
-  for (Link& link : links_) std::fill_n(link.place, Iter::kMaxOperands, kElsewhere);
+  struct Place {
+    int until;  // the last link that uses it
+    int64_t item;
+  };
+  std::vector<Place> places;
+  std::vector<int> hidden;
+  place_bytes_ = 0;
+  for (Work& work : works_)
+    for (size_t k = 0; k < work.place.size(); ++k) {
+      work.place[k] = kElsewhere;
+      work.step[k] = block_ / work.link.granule * work.link.operands[k].stride;
+    }
   for (size_t i = 0; i < operands_.size(); ++i) {
     const Operand& made = operands_[i];
     const Buffer& buffer = buffers[made.buffer];
-    if (!made.writes() || made.item == 0 || buffer.first != first_ || buffer.last != last_ ||
-        !may_move(made.buffer))
+    if (!made.writes || made.item == 0 || buffer.first != first_ || buffer.last != last() ||
+        !may_move(made.buffer) ||
+        std::count(used_before_.begin(), used_before_.end(), made.buffer) > 0)
       continue;
     // All uses are from here on, of the same elements.
-    int last = made.link;
+    int end = made.link;
     bool same = true;
     for (size_t k = 0; k < operands_.size(); ++k) {
       const Operand& use = operands_[k];
       if (k == i || use.buffer != made.buffer) continue;
       same &= use.link > made.link && use.item == made.item && use.first == made.first;
-      last = std::max(last, use.link);
+      end = std::max(end, use.link);
     }
     if (!same) continue;
-    const auto place =
-        std::find_if(until.begin(), until.end(), [&](int end) { return end < made.link; });
-    const int number = static_cast<int>(place - until.begin());
-    if (place == until.end()) until.push_back(0);
-    until[number] = last;
+    // An elementwise kernel may write where it has read an element of the same size.
+    const bool may_overwrite = works_[made.link].link.elementwise;
+    const auto place = std::find_if(places.begin(), places.end(), [&](const Place& each) {
+      return each.until < made.link ||
+             (may_overwrite && each.until == made.link && each.item == made.item);
+    });
+    const int number = static_cast<int>(place - places.begin());
+    if (place == places.end()) places.emplace_back();
+    places[number] = {end, made.item};
     for (const Operand& use : operands_)
-      if (use.buffer == made.buffer) links_[use.link].place[use.number] = number;
+      if (use.buffer == made.buffer) {
+        works_[use.link].place[use.number] = number;
+        works_[use.link].step[use.number] = 0;
+      }
+    place_bytes_ = std::max(place_bytes_, block_ * made.item);
     hidden.push_back(made.buffer);
   }
-  places_ = static_cast<int>(until.size());
+  places_ = static_cast<int>(places.size());
   return hidden;
 }
 
+int64_t ChainStep::threads() const {
+  const int64_t worth = ceil_div(numel_ * static_cast<int64_t>(works_.size()), kGrain);
+  return std::min({int64_t{num_threads()}, blocks(), worth});
+}
+
 bool ChainStep::run() const {
-  const int64_t count = blocks(), iters = iters_bytes(), bytes = blocks_bytes();
+  for (const Step* step : before_) {
+    const ScratchArea area(step->scratch, step->scratch_bytes);
+    step->run();
+  }
+  const int64_t count = blocks(), bytes = parts_bytes_ + blocks_bytes();
   const int threads = static_cast<int>(this->threads());
   // Allocated here, since nothing may throw below.
-  const Storage parts(threads * iters, cpu_device());
-  const Storage memory(std::max<int64_t>(threads * bytes, 1), cpu_device());
+  const Storage memory(threads * bytes, cpu_device());
   bool stopped = false;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int t = 0; t < threads; ++t) {
-    Iter* const own = reinterpret_cast<Iter*>(parts.data + t * iters);
-    for (size_t i = 0; i < links_.size(); ++i)
-      std::memcpy(static_cast<void*>(own + i), links_[i].iter, sizeof(Iter));
-    const int64_t last = count * (t + 1) / threads;
-    for (int64_t k = count * t / threads; k < last; ++k) {
-      run_block(k * block_, own, memory.data + t * bytes);
-      if (t == 0 && interrupt_pending()) __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
+  const auto run_blocks = [&](int t) {
+    char* const parts = memory.data + t * bytes;
+    const int64_t first = count * t / threads, last = count * (t + 1) / threads;
+    begin(first * block_, parts, parts + parts_bytes_);
+    for (int64_t k = first; k < last; ++k) {
+      if (k == count - 1) cut(numel_ - k * block_, parts);
+      run_block(parts);
+      if (t == 0 && k % kOften == 0 && interrupt_pending())
+        __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
       if (__atomic_load_n(&stopped, __ATOMIC_RELAXED)) break;
     }
+  };
+  if (threads == 1) {
+    run_blocks(0);
+  } else {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; ++t) run_blocks(t);
   }
   if (stopped) throw_interrupted();
   return true;
 }
 
-void ChainStep::run_block(int64_t begin, Iter* parts, char* memory) const {
-  const int64_t count = std::min(block_, numel_ - begin);
-  for (size_t i = 0; i < links_.size(); ++i) {
-    const auto& [kernel, whole, place] = links_[i];
-    Iter& part = parts[i];
-    const int outer = whole->ndim - 1;
-    const int64_t granule = granule_of(*whole);
-    part.numel = count;
-    part.shape[outer] = count / granule;
-    for (int k = 0; k < whole->count; ++k) {
-      const Iter::Entry& x = whole->operands[k];
-      part.operands[k].data = place[k] == kElsewhere
-                                  ? x.data + begin / granule * x.strides[outer]
-                                  : memory + place[k] * block_ * int64_t{sizeof(double)};
-    }
-    kernel(part);
+void ChainStep::begin(int64_t first, char* parts, char* memory) const {
+  for (const Work& work : works_) {
+    const auto& operands = work.link.operands;
+    std::memcpy(parts + work.part, work.link.args, work.link.bytes);
+    for (size_t k = 0; k < operands.size(); ++k)
+      *work.link.pointer(parts + work.part, operands[k]) =
+          work.place[k] == kElsewhere ? *operands[k].where + first / block_ * work.step[k]
+                                      : memory + work.place[k] * aligned(place_bytes_);
+  }
+  cut(block_, parts);
+}
+
+void ChainStep::cut(int64_t numel, char* parts) const {
+  for (const Work& work : works_) work.link.cut(parts + work.part, numel);
+}
+
+void ChainStep::run_block(char* parts) const {
+  for (const Work& work : works_) {
+    char* const part = parts + work.part;
+    work.link.call(work.kernel, part);
+    for (size_t k = 0; k < work.step.size(); ++k)
+      *work.link.pointer(part, work.link.operands[k]) += work.step[k];
   }
 }
 
 std::vector<ChainStep*> make_chains(std::vector<std::unique_ptr<Step>>& steps,
                                     const std::vector<Slot>& slots, std::vector<Buffer>& buffers) {
-  SlotsByPlace places;
-  for (const Slot& slot : slots) places[slot.where] = &slot;
+  std::vector<std::vector<const Slot*>> by_step(steps.size());
+  for (const Slot& slot : slots) by_step[slot.step].push_back(&slot);
   std::vector<ChainStep*> chains;
   std::vector<std::unique_ptr<Step>> result;
   const int count = static_cast<int>(steps.size());
   for (int first = 0, end; first < count; first = end) {
     Candidate chain;
-    for (end = first; end < count && chain.add(*steps[end], places);) ++end;
+    for (int i = first; i < count && chain.add(*steps[i], i, by_step[i]);) ++i;
+    end = chain.end;
     const auto from = std::make_move_iterator(steps.begin() + first);
-    if (chain.launches < 2) {
+    if (chain.launches.links.size() < 2) {
       end = first + 1;
       if (steps[first]->alternative) end = first + steps[first]->behind + steps[first]->alternative;
       result.insert(result.end(), from, from + (end - first));
       continue;
     }
-    const int last = end - 1;
-    const auto is_within = [&](int step) { return first <= step && step <= last; };
+    const auto is_within = [&](int step) { return first <= step && step < end; };
     for (Buffer& buffer : buffers) {
       if (is_within(buffer.first)) buffer.first = first;
-      if (is_within(buffer.last)) buffer.last = last;
+      if (is_within(buffer.last)) buffer.last = end - 1;
     }
     auto made =
-        std::make_unique<ChainStep>(std::vector<std::unique_ptr<Step>>(from, from + chain.launches),
-                                    chain.operands, chain.granule, first, last);
+        std::make_unique<ChainStep>(std::vector<std::unique_ptr<Step>>(from, from + (end - first)),
+                                    std::move(chain.launches), first);
     chains.push_back(made.get());
     result.push_back(std::move(made));
   }

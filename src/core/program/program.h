@@ -16,13 +16,6 @@
 
 namespace tt {
 
-// What a buffer takes of a block.
-constexpr int64_t kAlign = 64;
-
-inline int64_t aligned(int64_t bytes) {
-  return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign;
-}
-
 class Program {
  public:
   struct Run {

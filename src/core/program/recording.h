@@ -5,6 +5,7 @@
 // program cannot repeat (a number that Python reads), makes the recording refuse: then there is no
 // program. The device must be the CPU; of a plan, which never runs, it may be `meta`.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "core/ndarray.h"
 #include "core/program/flops.h"
 #include "core/program/in_place.h"
+#include "core/program/link.h"
 #include "core/program/pointers.h"
 
 namespace tt {
@@ -34,6 +36,8 @@ class Step {
   virtual bool may_differ() const { return false; }
   // What an elementwise kernel, a Kernel, walks over; or null.
   virtual Iter* walk() { return nullptr; }
+  // What a chain knows of the launch.
+  virtual Link link() { return {}; }
   // The kernel, for what wants to name it.
   virtual void (*address() const)() { return nullptr; }
   virtual double flops() const { return 0; }
@@ -70,6 +74,13 @@ struct Slot {
   Access access;
   bool writes() const { return access != Access::kReads; }
 };
+
+// What a buffer takes of a block.
+constexpr int64_t kAlign = 64;
+
+inline int64_t aligned(int64_t bytes) {
+  return ceil_div(std::max<int64_t>(bytes, 1), kAlign) * kAlign;
+}
 
 struct Buffer {
   static constexpr int kBorn = -1;
@@ -279,6 +290,17 @@ class Recording::LaunchStep final : public Step {
       return const_cast<Iter*>(&std::get<0>(args_).get());
     else
       return nullptr;
+  }
+  Link link() override {
+    Link link;
+    if constexpr (kIsOf<Iter, SoftmaxArgs, LayerNormArgs>) {
+      using Of = std::decay_t<decltype(std::get<0>(args_).get())>;
+      Of& args = const_cast<Of&>(std::get<0>(args_).get());
+      link = link_of(args);
+      link.args = &args;
+      link.bytes = sizeof args;
+    }
+    return link;
   }
   void (*address() const)() override { return reinterpret_cast<void (*)()>(kernel_); }
   double flops() const override {
