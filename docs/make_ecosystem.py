@@ -48,7 +48,7 @@ Packages compiled against PyTorch's own C++ library, such as torchaudio, cannot 
 - fvcore's `FlopCountAnalysis` traces a program into TorchScript; `torch.utils.flop_counter` counts.
 - MONAI's `MetaTensor` has an attribute `array` of its own, where tiny_torch keeps the memory of a
   tensor: give layers `.as_tensor()` of it.
-- `torch.ops` holds operators that packages define in Python (`torch.library`), none of compiled ones.
+- `torch.ops` holds what packages define in Python (`torch.library`), no compiled operators.
 - pytorch-optimizer's SOAP is 2e-4 off after five steps, probably since it starts from eigenvectors
   of a matrix of which several eigenvalues are 0: those are any.
 """

@@ -14,7 +14,8 @@ Where ranks share memory, large rows go through that instead, with the ring's bi
 Tree (broadcast, reduce): in round k the ranks that know send to those 2^k further, so that n ranks
 are reached in log2(n) rounds.
 
-Direct (small): all send to all at once, and every rank adds in the order of ranks.
+Direct (small): all send to all at once, and every rank adds in the order of ranks. A small
+broadcast is direct where ranks share memory.
 
 In all of them who is added to whom follows from n and the size alone: the same bits in every run.
 """
@@ -32,7 +33,7 @@ from tiny_torch.distributed.memory import NOTHING, Combine
 from tiny_torch.distributed.rows import Flat, Rows, lengths_of
 from tiny_torch.tensor import Tensor
 
-SMALL = 16 * 1024  # bytes up to which all_reduce, all_gather and broadcast are direct
+SMALL = 16 * 1024  # bytes up to which collectives are direct
 
 
 def segments(whole: Flat, count: int) -> list[Flat]:
