@@ -92,6 +92,8 @@ class CustomOpDef:
 
     def __getattr__(self, overload: str) -> CustomOpDef:
         """The overload of that name; "default" is the one without."""
+        if overload.startswith("_"):  # among them those that a copy asks for
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {overload!r}")
         name = self._name.partition(".")[0]
         found = OPERATORS.get(name if overload == "default" else f"{name}.{overload}")
         if found is None:
