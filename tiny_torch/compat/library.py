@@ -194,7 +194,7 @@ class Library:
     >>> mine = torch.library.Library("mine", "DEF")
     >>> mine.define("scale(Tensor x, float by=2.0) -> Tensor")
     'scale'
-    >>> mine.impl("scale", lambda x, by: x * by, "CPU")
+    >>> mine.impl("scale", lambda x, by=2.0: x * by, "CPU")
     >>> torch.ops.mine.scale(torch.ones(2))
     tensor([2., 2.])
     """
