@@ -5,6 +5,7 @@ This, and `NCCLBackend` (nccl.py), are what collectives.py and messages.py know 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -40,6 +41,15 @@ class HostBackend:
     def close(self, broken: bool) -> None:
         """Ends the connections."""
         self.links.close()
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether a collective can go on beside the ranks' own work.
+
+        A network lets its processor wait; memory that ranks share asks for one, which must be free.
+        """
+        threads = self.links.size * torch.get_num_threads()
+        return self.links.mailbox is None or threads < len(os.sched_getaffinity(0))
 
     # ------------------------------------------------------------------------------ collectives
 

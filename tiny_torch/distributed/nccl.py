@@ -184,6 +184,7 @@ class NCCLBackend:
     """
 
     device = "cuda"
+    runs_beside = True  # on a stream of its own
 
     def __init__(self, group: Any, kind: str) -> None:
         if not torch.cuda.is_available():

@@ -7,7 +7,9 @@ as soon as all gradients of a bucket are there it is sent off, and backward comp
     all_reduce            | bucket 0 (layer 3) | bucket 1 (layers 2 and 1) |
 
 Buckets are sent in their order at every rank, whichever is ready first: collectives must be called
-alike. The last gradient waits for all of them. Li and others, 2020: https://arxiv.org/abs/2006.15704
+alike. The last gradient waits for all of them. Where ranks of one machine leave no core free, a
+bucket that is sent while backward goes on only delays it: then all are sent when the last is ready.
+Li and others, 2020: https://arxiv.org/abs/2006.15704
 
 In a *static graph* every step uses the same parameters, and each as often. The first backward only
 counts: how often each gradient grows, as it does where a checkpoint runs a layer's backward apart;
@@ -145,7 +147,7 @@ class Reducer:
     ) -> None:
         self.parameters, self.names, self.group = parameters, names, group
         self.find_unused, self.as_view, self.static = find_unused, as_view, static
-        self.divisor, self.on_host = group.size(), parameters[0].device.type == "cpu"
+        self.divisor, self.device = group.size(), parameters[0].device
         self.buckets = buckets_of(parameters, first, cap)
         self.buckets[-1].is_last = True
         self.place = {id(p): (b, i) for b in self.buckets for i, p in enumerate(b.parameters)}
@@ -188,7 +190,7 @@ class Reducer:
     @property
     def in_buffers(self) -> bool:
         """Whether gradients go through their buckets' buffers."""
-        return self.as_view or self.hook is not None or not self.on_host
+        return self.as_view or self.hook is not None or self.device.type != "cpu"
 
     def leave_out(self, unused: set[int]) -> None:
         """Sends zeros in place of gradients that this rank does not have."""
@@ -289,9 +291,15 @@ class Reducer:
     def send(self, bucket: Bucket) -> None:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, GradBucket(bucket))
-            return
-        # nothing is left to compute behind the last one, so this thread may reduce it
-        later, collectives = not bucket.is_last, torch.distributed.collectives
+        elif self.group.backend_for(self.device.type).runs_beside:
+            self.reduce(bucket, later=not bucket.is_last)
+        elif bucket.is_last:
+            for each in self.buckets:
+                self.reduce(each, later=False)
+
+    def reduce(self, bucket: Bucket, later: bool) -> None:
+        """Begins to sum the bucket over all ranks, or does so in this thread."""
+        collectives = torch.distributed.collectives
         if self.in_buffers:
             bucket.future = collectives.all_reduce(bucket.buffer, group=self.group, async_op=later)
         else:
