@@ -8,6 +8,7 @@ import pytest
 from ranks import outcomes, values
 
 import tiny_torch as torch
+from tiny_torch.distributed.host import HostBackend
 
 
 def net(lib, seed=0):
@@ -59,8 +60,10 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.parametrize("beside", [True, False])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_two_ranks_are_one_process_with_twice_the_batch(options):
+def test_two_ranks_are_one_process_with_twice_the_batch(monkeypatch, options, beside):
+    monkeypatch.setattr(HostBackend, "runs_beside", beside)  # buckets go early, or at the end
     found = values(lambda rank, n: in_parts(torch, rank, n, **options), 2)
     losses, parameters = train(torch, net(torch), lambda t: t)
     assert found[0][1] == found[1][1] and close(found[0][1], parameters)
