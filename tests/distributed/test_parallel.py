@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import itertools
 
 import oracles
 import pytest
@@ -69,6 +70,15 @@ def test_two_ranks_are_one_process_with_twice_the_batch(monkeypatch, options, be
     assert found[0][1] == found[1][1] and close(found[0][1], parameters)
     means = [(a + b) / 2 for a, b in zip(found[0][0], found[1][0], strict=True)]
     assert close([means], [losses])
+
+
+def test_a_core_that_becomes_free_during_backward(monkeypatch):
+    """Whether buckets are sent early is asked once for each backward: else some would not be."""
+    answers = itertools.cycle([False, True])
+    monkeypatch.setattr(HostBackend, "runs_beside", property(lambda self: next(answers)))
+    found = values(lambda rank, n: in_parts(torch, rank, n, bucket_cap_mb=0.0005), 2)
+    _, parameters = train(torch, net(torch), lambda t: t)
+    assert found[0][1] == found[1][1] and close(found[0][1], parameters)
 
 
 def test_the_same_bits_twice():

@@ -154,6 +154,7 @@ class Reducer:
         self.hook: Callable[[Any, GradBucket], Any] | None = None
         self.hook_state: Any = None
         self.expecting = False  # gradients of a forward that is to be reduced
+        self.beside = False  # in this backward: whether buckets are sent while it goes on
         self.ready: set[int] = set()
         self.unused: set[int] = set()
         self.next = 0  # the bucket that is sent next
@@ -182,6 +183,7 @@ class Reducer:
 
     def begin(self) -> None:
         self.expecting, self.next = True, 0
+        self.beside = self.group.backend_for(self.device.type).runs_beside
         self.ready.clear()
         self.unused = set()
         for bucket in self.buckets:
@@ -291,7 +293,7 @@ class Reducer:
     def send(self, bucket: Bucket) -> None:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, GradBucket(bucket))
-        elif self.group.backend_for(self.device.type).runs_beside:
+        elif self.beside:
             self.reduce(bucket, later=not bucket.is_last)
         elif bucket.is_last:
             for each in self.buckets:
@@ -336,7 +338,7 @@ class Reducer:
     def hand_over(self, parameter: Tensor, grad: Tensor) -> None:
         if parameter.grad is grad:
             return
-        if self.as_view or (parameter.grad is None and not self.in_buffers):
+        if self.as_view:
             parameter.grad = grad
         elif parameter.grad is None:
             parameter.grad = grad.clone()
