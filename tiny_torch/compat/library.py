@@ -351,11 +351,16 @@ def register_kernel(
 
 
 def register_fake(
-    op: Any, func: Callable | None = None, /, *, lib: Library | None = None, **options: Any
+    op: Any,
+    func: Callable | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    allow_override: bool = True,
 ) -> Any:
     """As `CustomOpDef.register_fake`; without a function, a decorator."""
-    if options.keys() - {"allow_override"}:
-        raise TypeError(f"register_fake() got an unexpected keyword argument {min(options)!r}")
+    if META in operator(op)._kernels and not allow_override:
+        raise RuntimeError(f"{operator(op)._name} has a kernel for {META}")
     return operator(op).register_fake if func is None else operator(op).register_fake(func)
 
 

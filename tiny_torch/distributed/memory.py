@@ -7,7 +7,7 @@ message of nothing, `share`, which everyone has seen before the next begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 import tiny_torch as torch
@@ -39,6 +39,15 @@ def reduce_scatter(links: Any, parts: Sequence[Flat], combine: Combine, call: Ca
         combine_segments(links, [part[start : start + step] for part in parts], combine, call)
 
 
+def places_of(links: Any, segments: Sequence[Sized], like: Flat) -> list[list[Flat]]:
+    """Where in memory each rank has such segments, by rank."""
+    size = max(map(len, segments))
+    return [
+        [row[i * size :][: len(segment)] for i, segment in enumerate(segments)]
+        for row in links.mailbox.pieces(like)
+    ]
+
+
 def combine_segments(
     links: Any, ours: Sequence[Flat], combine: Combine, call: Call
 ) -> list[list[Flat]]:
@@ -46,9 +55,8 @@ def combine_segments(
 
     Answers where in memory the segments are, by rank.
     """
-    rank, n, size = links.rank, links.size, max(map(len, ours))
-    rows = links.mailbox.pieces(ours[0])
-    parts = [[row[i * size :][: len(ours[i])] for i in range(n)] for row in rows]
+    rank, n = links.rank, links.size
+    parts = places_of(links, ours, ours[0])
     for place in range(n):
         if place != rank:
             parts[rank][place].copy_(ours[place])
@@ -98,8 +106,7 @@ def average(links: Any, rows: Rows, factor: float, call: Call) -> None:
     cuts = [max(0, min(step, length - start)) for length in lengths for start in starts]
     pieces, count = rows.cut(cuts), len(starts)
     for ours in (pieces[i::count] for i in range(count)):
-        places, size = links.mailbox.pieces(rows.rows[0]), len(ours[0])
-        parts = [[row[i * size :][: len(ours[i])] for i in range(n)] for row in places]
+        parts = places_of(links, ours, rows.rows[0])
         for segment, part in zip(ours, parts[rank], strict=True):
             segment.join(part)
             part.elements.mul_(factor)

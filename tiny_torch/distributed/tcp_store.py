@@ -96,7 +96,8 @@ class Server:
                 except DistStoreError as error:
                     send_parts(connection, [b"store", str(error).encode()])
                 except Exception as error:
-                    send_parts(connection, [b"network", f"{parts[:1]}: {error}".encode()])
+                    question = b"".join(parts[:1]).decode(errors="replace")
+                    send_parts(connection, [b"network", f"{question}: {error}".encode()])
         self.connections.discard(connection)
 
     def do(self, what: str, limit: int, arguments: list[bytes]) -> list[bytes]:
