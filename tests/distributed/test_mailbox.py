@@ -40,6 +40,60 @@ def test_early_and_late_ranks(n):
     assert values(run, n) == [204] * n
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_broadcasts_between_early_and_late_ranks(n):
+    """Whoever is not waited for reads what was meant for it, however far the root has gone."""
+
+    def run(rank, n):
+        moments, order, found = random.Random(rank), random.Random(7), 0
+        for i in range(400):
+            if moments.random() < 0.2:
+                time.sleep(moments.choice([2e-5, 1e-4, 2e-3]))
+            root, kind = order.randrange(n), order.random()
+            if kind < 0.7:
+                x = torch.full((1 + i % 5,), float(i if rank == root else -1))
+                dist.broadcast(x, root)
+                found += x.tolist() == [i] * len(x)
+            elif kind < 0.85:
+                x = torch.full((1 + i % 3 * 5000,), float(rank))  # small, or in pieces
+                dist.all_reduce(x)
+                found += x[-1].item() == n * (n - 1) / 2
+            else:
+                x = torch.full((5000,), float(i if rank == root else -1))  # by sockets
+                dist.broadcast(x, root)
+                found += x[-1].item() == i
+        return found
+
+    assert values(run, n) == [400] * n
+
+
+def test_the_root_of_a_broadcast_does_not_wait():
+    def run(rank, n):
+        store, x = dist.group.WORLD.get_group_store(), torch.full((3,), float(rank))
+        if rank:
+            store.wait(["gone on"])
+        dist.broadcast(x, 0)
+        store.set("gone on", "")
+        dist.all_reduce(x)
+        return x.tolist()
+
+    assert values(run, 2) == [[0.0] * 3] * 2
+
+
+def test_who_is_elsewhere_than_the_root_is_found():
+    def run(rank, n):
+        x = torch.ones(2)
+        if rank == 1:
+            dist.all_reduce(x)
+        else:
+            dist.broadcast(x, 0)
+            dist.barrier()
+
+    for kind, text in outcomes(run, 3):
+        assert kind == "DistBackendError"
+        assert "broadcast(0) float32 [2]" in text and "all_reduce(SUM)" in text
+
+
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_large_rows_in_memory_have_the_rings_bits(n):
     piece = PIECE // 4
@@ -170,9 +224,9 @@ def test_a_sleeper_that_woke_by_itself_may_have_left(monkeypatch):
         time.sleep(0.3)
         return sleepers
 
-    def sleep_late(box):
+    def sleep_late(box, peers):
         box.sleepers[1] = box.count
-        while missing(box):
+        while missing(box, peers):
             time.sleep(1e-4)
         return []
 
@@ -199,11 +253,12 @@ def test_places_take_turns_and_sleepers_are_known():
     headers, rows = first.turn(row)
     headers[0][:] = b"h" * HEADER
     rows[0].copy_(row)
-    assert first.publish() == [] and first.look() == [1]
-    assert first.sleep() == [1] and first.next_header(1) is None
+    assert first.publish() == [] and first.look((0, 1)) == [1]
+    assert first.sleep((0, 1)) == [1] and first.look([0]) == []
+    assert first.sleep([0]) == [] and first.next_header(1) is None
     assert second.next_header(0) == b"h" * HEADER
     theirs = second.turn(row)
-    assert second.publish() == [0] and second.look() == [] == first.missing()
+    assert second.publish() == [0] and second.look((0, 1)) == [] == first.missing((0, 1))
     assert theirs[1][0].elements.equal(ones)
     first.turn(row)[1][0].copy_(flat(2 * ones))
     assert first.publish() == []

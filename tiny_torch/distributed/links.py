@@ -20,7 +20,7 @@ import struct
 import time
 import uuid
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tiny_torch.distributed import mailbox
@@ -97,7 +97,8 @@ class Links:
         except BaseException:
             self.close()
             raise
-        self.mailbox = open_mailbox(self) if mailbox.IN_ORDER and size > 1 else None
+        self.mailbox: Any = open_mailbox(self) if mailbox.IN_ORDER and size > 1 else None
+        self.left: Any = None  # the last sharing, if not all ranks were waited for
         for connection in self.channels[0].values():
             connection.setblocking(False)
         alive.add(self)
@@ -110,31 +111,47 @@ class Links:
             call,
         )
 
-    def share(self, ours: Flat, call: Call) -> list[Flat]:
-        """The rows of all ranks, as large as this one's, until the next but one is shared."""
+    def share(self, ours: Flat, call: Call, root: int | None = None) -> list[Flat]:
+        """The rows of all ranks, as large as this one's, until the next but one is shared.
+
+        Of one rank's alone, if `root` says which: then the others are not waited for, but when
+        the next is shared.
+        """
         box, size = self.mailbox, ours.nbytes
         if box is None or size > mailbox.LARGEST:
             return share_by(self, ours, call)
+        if self.left is not None:
+            self.left[0].end = call.end
+            self.await_numbers(range(self.size), *self.left)
         header = call.header(size)
         headers, rows = box.turn(ours)
         headers[self.rank][:] = header
-        rows[self.rank].copy_(ours)
+        if root in (None, self.rank):
+            rows[self.rank].copy_(ours)
         for sleeper in box.publish():
             # It may have seen the number by itself, ended this call, and left.
             with contextlib.suppress(DistBackendError):
-                self.transfer(self.wakings([sleeper], ours, call), [], call)
-        if box.look():
-            # A waking may be one of this call that came late: its last exchange, not this one.
-            while missing := box.sleep():
-                self.transfer([], self.wakings(missing, ours, call), call)
-        for peer, theirs in enumerate(headers):
-            if theirs != header:
-                raise call.differs(peer, bytes(theirs), size)
+                self.transfer(self.wakings([sleeper], call, size), [], call)
+        self.await_numbers(range(self.size) if root is None else [root], call, headers, size)
+        self.left = None if root is None else (call, headers, size)
         return rows
 
-    def wakings(self, peers: list[int], ours: Flat, call: Call) -> Messages:
+    def await_numbers(
+        self, peers: Sequence[int], call: Call, headers: list[memoryview], size: int
+    ) -> None:
+        """Waits until these ranks have written; raises where one is in another collective."""
+        if self.mailbox.look(peers):
+            # A waking may be one of this call that came late: its last exchange, not this one.
+            while missing := self.mailbox.sleep(peers):
+                self.transfer([], self.wakings(missing, call, size), call)
+        header = call.header(size)
+        for peer in peers:
+            if headers[peer] != header:
+                raise call.differs(peer, bytes(headers[peer]), size)
+
+    def wakings(self, peers: list[int], call: Call, size: int) -> Messages:
         """What wakes ranks that sleep at the mailbox."""
-        header = call.header(ours.nbytes | AWAKE)
+        header = call.header(size | AWAKE)
         return [(peer, header, memoryview(bytearray())) for peer in peers]
 
     def transfer(self, sends: Messages, receives: Messages, call: Call) -> None:

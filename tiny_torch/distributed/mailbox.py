@@ -2,10 +2,11 @@
 
 Each rank has two places in it, which it uses in turn. It writes there what collective this is and
 its bytes, and then the number of the exchange: who sees the number sees the bytes (processors keep
-the order of stores; where they do not, links.py makes no mailbox). Who has not seen the numbers of
-all others for some microseconds says so in the memory, and sleeps at its sockets: whoever comes
+the order of stores; where they do not, links.py makes no mailbox). Who waits for others' numbers
+for more than some microseconds says so in the memory, and sleeps at its sockets: whoever comes
 later wakes it by a message. When a rank has seen all numbers k + 1, everyone has read what was
-written for k; so at k + 2 the place can be used again.
+written for k; so at k + 2 the place can be used again. In a broadcast only the root's number is
+waited for, and the others' before the next exchange begins.
 
     numbers   | rank 0 | rank 1 | ...    the exchange for which a rank has written
     sleepers  | rank 0 | rank 1 | ...    the exchange for which it sleeps
@@ -20,6 +21,7 @@ import os
 import platform
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
@@ -99,28 +101,27 @@ class Mailbox:
                 return []
         return [rank for rank, asleep in enumerate(self.sleepers) if asleep == count]
 
-    def missing(self) -> list[int]:
-        """Who has not written yet."""
-        return [rank for rank, number in enumerate(self.numbers) if number < self.count]
+    def missing(self, peers: Iterable[int]) -> list[int]:
+        """Which of these ranks have not written yet."""
+        return [peer for peer in peers if self.numbers[peer] < self.count]
 
-    def look(self) -> list[int]:
+    def look(self, peers: Iterable[int]) -> list[int]:
         """Who has not written yet, after some microseconds, which let others run."""
-        numbers, count = self.numbers, self.count
-        if min(numbers) >= count:
-            return []
+        if not (missing := self.missing(peers)):
+            return missing
         end = time.perf_counter() + SPIN
         while time.perf_counter() < end:
             for _ in range(20):
-                if min(numbers) >= count:
-                    return []
+                if not (missing := self.missing(missing)):
+                    return missing
             os.sched_yield()
-        return self.missing()
+        return missing
 
-    def sleep(self) -> list[int]:
+    def sleep(self, peers: Iterable[int]) -> list[int]:
         """Says that this rank sleeps from now on, and until whose messages."""
         self.sleepers[self.rank] = self.count
         with self.fence:
-            return self.missing()
+            return self.missing(peers)
 
     def next_header(self, rank: int) -> bytes | None:
         """In which collective a rank is, if that is behind the last exchange of this one."""

@@ -129,7 +129,7 @@ def broadcast(links: Any, whole: Flat, root: int, call: Call) -> None:
     """The root's row, at every rank: a small one by memory, where there is some."""
     n = links.size
     if links.mailbox is not None and whole.nbytes <= SMALL:
-        rows = links.share(whole, call)
+        rows = links.share(whole, call, root)
         if links.rank != root:
             whole.copy_(rows[root])
         return
