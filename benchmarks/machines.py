@@ -8,6 +8,9 @@ a name of its own. They are joined by a veth pair whose bandwidth `tc tbf` sets,
 `mpiexec` starts a rank of one thread in each. The ranks record a step, both at once, and time
 messages between them; from these STRATEGIES["DDP, ring"] predicts the step that they then take
 with DistributedDataParallel. All is taken down at the end.
+
+Here a rank's core also moves the bytes; between machines something beside it does. So the first
+model's layers do not compute, they wait: as a rank does whose GPU computes.
 """
 
 from __future__ import annotations
@@ -30,10 +33,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import tiny_torch as torch
+from benchmarks.distributed import gpt
+from tiny_torch.distributed.links import Call
+from tiny_torch.distributed.simulate import STRATEGIES, Link, Step, record_step
+
 MACHINES = ("tiny_torch_1", "tiny_torch_2")
 ADDRESS = "10.77.0.{}"
 SMALL, LARGE = 64, 4 << 20
-MODELS = ("MLP", "GPT")
+MODELS = ("waiting", "MLP", "GPT")
+FORWARD, BACKWARD = 0.005, 0.010  # seconds for which a layer of the first waits
 STEPS = 5
 TUN_REQUEST, TUN_FLAGS = 0x400454CA, 0x0001 | 0x1000  # TUNSETIFF; IFF_TUN | IFF_NO_PI
 MTU = 9000
@@ -123,23 +132,48 @@ def started(folder: str) -> list[str]:
 # --------------------------------------------------------------------------------------- the ranks
 
 
-def model_of(torch: Any, name: str) -> tuple[Any, Any]:
+class Wait(torch.autograd.Function):
+    """The input, after some seconds; and so in backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, forward: float, backward: float) -> torch.Tensor:
+        ctx.backward_seconds = backward
+        time.sleep(forward)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
+        time.sleep(ctx.backward_seconds)
+        return gradient, None, None
+
+
+def let_wait(layer: torch.nn.Module, forward: float, backward: float) -> None:
+    """Lets a linear layer take as long besides; what has a part of its weight, a part of that."""
+    whole = layer.weight.numel()
+
+    def wait(layer: Any, _: Any, y: torch.Tensor) -> torch.Tensor:
+        part = layer.weight.numel() / whole
+        return Wait.apply(y, forward * part, backward * part)
+
+    layer.register_forward_hook(wait)
+
+
+def model_of(name: str) -> tuple[Any, Any]:
     """A model, and its loss as a function of it (or of what wraps it)."""
     torch.manual_seed(0)
-    if name == "MLP":  # eight layers of width 512: 2.1 M parameters
-        layers = [layer for _ in range(8) for layer in (torch.nn.Linear(512, 512), torch.nn.ReLU())]
-        model, x = torch.nn.Sequential(*layers), torch.randn(256, 512)
+    if name != "GPT":  # eight layers of width 512: 2.1 M parameters
+        linear = [torch.nn.Linear(512, 512) for _ in range(8)]
+        layers = [layer for each in linear for layer in (each, torch.nn.ReLU())]
+        model, x = torch.nn.Sequential(*layers), torch.randn(16 if name == "waiting" else 256, 512)
+        for layer in linear if name == "waiting" else ():
+            let_wait(layer, FORWARD, BACKWARD)
         return model, lambda net: net(x).square().mean()
-    from benchmarks.distributed import gpt
-
     model, x, y = gpt(torch)
     return model, lambda net: torch.nn.functional.cross_entropy(net(x), y)
 
 
 def message(group: Any, size: int, number: int, count: int) -> float:
     """Seconds of a message, both ranks sending at once, as the ring does: the median."""
-    from tiny_torch.distributed.links import Call
-
     links, out, into = group.backend_for("cpu").links, bytearray(size), bytearray(size)
     seconds = []
     for i in range(count):
@@ -153,16 +187,13 @@ def message(group: Any, size: int, number: int, count: int) -> float:
 
 def rank_main(rounds: int) -> None:
     """Predicts and measures in turns; rank 0 prints a line of JSON for each round of a model."""
-    import tiny_torch as torch
-    from tiny_torch.distributed.simulate import STRATEGIES, Link, Step, record_step
-
     torch.set_num_threads(1)
     dist = torch.distributed
     dist.init_process_group("mpi")
     group = dist.group.WORLD
     for name in MODELS:
-        model, loss_of = model_of(torch, name)
-        alone, _ = model_of(torch, name)
+        model, loss_of = model_of(name)
+        alone, _ = model_of(name)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
         net = torch.nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)
         for _ in range(rounds):

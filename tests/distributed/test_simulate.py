@@ -166,6 +166,15 @@ STEP = Step(tuple(Layer(str(i), 0.01, 0.02, 10 * MIB, MIB) for i in range(8)), 0
 FAST, SLOW = Link(1e-9, 1e15), Link(1e-3, 1e8)
 
 
+def test_buckets_wait_for_backward_where_the_link_needs_the_processor():
+    link = Link(1e-4, 1e9)
+    shared = Link(link.latency, link.bandwidth, beside=False)
+    messages = sum(link.message(size / 4, 6) for _, size in buckets_of(STEP))
+    compute = STEP.seconds
+    assert STRATEGIES["DDP, ring"](STEP, 4, shared).seconds == pytest.approx(compute + messages)
+    assert STRATEGIES["DDP, ring"](STEP, 4, link).seconds < compute + 0.8 * messages
+
+
 def test_with_links_that_cost_nothing_only_compute_is_left():
     found = {name: strategy(STEP, 4, FAST) for name, strategy in STRATEGIES.items()}
     assert found["DDP, ring"].seconds == pytest.approx(0.244, rel=1e-4)

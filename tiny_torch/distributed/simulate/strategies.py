@@ -26,10 +26,15 @@ FIRST_BUCKET, BUCKET = 1 * MIB, 25 * MIB  # DistributedDataParallel's
 
 @dataclass(frozen=True)
 class Link:
-    """Seconds before a message's first byte, and bytes in a second."""
+    """Seconds before a message's first byte, and bytes in a second.
+
+    `beside`: whether workers compute while it carries messages. Where it does not, as in memory
+    that ranks share, DistributedDataParallel sends when backward is done (`runs_beside`).
+    """
 
     latency: float
     bandwidth: float
+    beside: bool = True
 
     def message(self, size: float, count: float = 1) -> float:
         """Seconds of so many messages, one after the other."""
@@ -74,10 +79,14 @@ def buckets_of(step: Step) -> list[tuple[float, int]]:
 
 
 def data_parallel(
-    step: Step, workers: int, all_reduce: Callable[[float], tuple[float, float, float]]
+    step: Step,
+    workers: int,
+    link: Link,
+    all_reduce: Callable[[float], tuple[float, float, float]],
 ) -> Estimate:
-    """Buckets are reduced one after the other, each as soon as it is full."""
-    link_free = sent = messages = 0.0
+    """Buckets are reduced one after the other, each as soon as it is full and the link takes it."""
+    link_free = 0.0 if link.beside else step.backward
+    sent = messages = 0.0
     for full, size in buckets_of(step):
         seconds, of_bucket, count = all_reduce(size)
         link_free = max(link_free, full) + seconds
@@ -95,7 +104,7 @@ def ring(step: Step, workers: int, link: Link) -> Estimate:
         count = 2 * (workers - 1)
         return link.message(size / workers, count), count * size / workers, count
 
-    return data_parallel(step, workers, all_reduce)
+    return data_parallel(step, workers, link, all_reduce)
 
 
 def tree(step: Step, workers: int, link: Link) -> Estimate:
@@ -105,7 +114,7 @@ def tree(step: Step, workers: int, link: Link) -> Estimate:
         height = math.ceil(math.log2(workers))
         return link.message(size, 2 * height), height * size, height
 
-    return data_parallel(step, workers, all_reduce)
+    return data_parallel(step, workers, link, all_reduce)
 
 
 def fsdp(step: Step, workers: int, link: Link) -> Estimate:
