@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tiny_torch as torch
-from tiny_torch.distributed.simulate.page import page, simulate, table
+from tiny_torch.distributed.simulate.page import format_rows, page, simulate
 from tiny_torch.distributed.simulate.step import Step, record_step
 from tiny_torch.distributed.simulate.strategies import Link
 from tiny_torch.distributed.simulate.weather import Weather
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"parameters in {len(step.layers)} layers. Links: {link.latency * 1e6:g} us, "
         f"{link.bandwidth / 1e9:g} GB/s."
     )
-    print(f"{about}\n\n{table(rows)}")
+    print(f"{about}\n\n{format_rows(rows)}")
     if options.page:
         options.page.write_text(page(rows, about))
         print(f"\nwrote {options.page}")

@@ -44,7 +44,7 @@ def simulate(step: Step, link: Link, weather: Weather, workers: Sequence[int]) -
     return rows
 
 
-def table(rows: Sequence[Row]) -> str:
+def format_rows(rows: Sequence[Row]) -> str:
     """The rows as text."""
     lines = [
         f"{'strategy':10} {'workers':>7} {'step, ms':>11} {'memory, MiB':>11} {'sent, MiB':>9} "
@@ -119,5 +119,5 @@ def page(rows: Sequence[Row], about: str) -> str:
     return (
         f"<!doctype html><meta charset='utf-8'><title>Steps at many workers</title>"
         f"<style>{style}</style><h1>Steps at many workers</h1><p>{html.escape(about)}</p>"
-        f"<p>{names}</p>{figures}<pre>{html.escape(table(rows))}</pre>\n"
+        f"<p>{names}</p>{figures}<pre>{html.escape(format_rows(rows))}</pre>\n"
     )
