@@ -8,9 +8,9 @@ def call(student, launches, sizes, held, budget):
     """What is wrong with the answer; nothing is left of one that is right."""
     answer = list(student(list(launches), dict(sizes), list(held), budget))
     for launch in answer:
-        kernel, reads, writes, effect = launch
-        if type(reads) is not tuple or type(writes) is not tuple:
+        if [type(x) for x in (launch, *launch)] != [tuple, str, tuple, tuple, str]:
             raise TypeError(f"a launch is (kernel, reads, writes, effect), got {launch!r}")
+        kernel, reads, writes, effect = launch
         for name in (kernel, *reads, *writes, effect):
             if type(name) is not str:
                 raise TypeError(f"names are strings, got {name!r}")
