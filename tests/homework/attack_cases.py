@@ -771,6 +771,28 @@ ATTACKS |= {
         )
         .replace("set(inputs) & set(groups)", "[x for x in dict.fromkeys(inputs) if x in groups]"),
     ),
+    "offsets that are never in each other's way": (
+        "8.4",
+        "class Place(int):\n"
+        "    def __int__(self):\n        return self\n"
+        "    def __eq__(self, other):\n        return True\n"
+        "    def __le__(self, other):\n        return True\n"
+        "    def __add__(self, other):\n        return self\n"
+        "    __ge__ = __radd__ = __add__\n\n\n"
+        "def plan(launches, sizes, kept):\n    return [Place(0) for _ in sizes]\n",
+    ),
+    "launches that are others when they are read again": (
+        "8.7",
+        "class Other(tuple):\n"
+        "    def __iter__(self):\n        return iter(('gelu', (), (), ''))\n\n\n"
+        "def recompute(launches, sizes, held, budget):\n"
+        "    return [Other(launch) for launch in launches]\n",
+    ),
+    "all launches in the bytes of none": (
+        "8.5",
+        "def run(launches, held, read, write, whole):\n"
+        "    for launch in launches:\n        whole(launch)\n",
+    ),
 }
 # One thread with all of a block's sums in arrays of its own, which no count sees.
 ATTACKS["tiles by one thread"] = (
