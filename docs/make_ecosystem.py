@@ -42,7 +42,7 @@ from PyTorch's by less than 1e-4 of it.
 {uses}
 
 Names that packages only import, annotate or derive from are there and raise when they are called:
-`torch.fx`, `torch.ao`, `torch.distributed.fsdp`, `torch.fft` ([what is here](compatibility.md)).
+`torch.fx`, `torch.ao`, `FullyShardedDataParallel`, `torch.fft` ([what is here](compatibility.md)).
 Packages compiled against PyTorch's own C++ library, such as torchaudio, cannot work. Known to stop:
 
 - fvcore's `FlopCountAnalysis` traces a program into TorchScript; `torch.utils.flop_counter` counts.

@@ -2,7 +2,7 @@
 
 Here are its own parts: memory, and how it meets Python. The rest stands in the rows above, and is
 attached to the class there (functions/methods.py): gradient and history in autograd/history.py,
-what a tensor computes in ops/, its text in printing.py, how it is pickled in serialization.py.
+what a tensor computes in ops/, its text in printing.py, how it is pickled in exchange/plain.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """DistributedDataParallel, SyncBatchNorm, DistributedSampler: n ranks do what one process would."""
 
+import copy
 import hashlib
 import importlib
 import itertools
+import pickle
 
 import oracles
 import pytest
@@ -306,3 +308,51 @@ def test_gradients_flow_through_collectives():
 def test_gradients_of_collectives_are_pytorchs():
     ours = values(lambda rank, n: flowing(torch, rank, n, None), 2)
     assert ours == oracles.theirs("test_parallel:flowing")
+
+
+def test_buffers_of_several_dtypes_travel_together():
+    """Those of rank 0, each time: small ones in one row, a large one by itself."""
+
+    def run(rank, n):
+        model = torch.nn.BatchNorm1d(3)
+        model.register_buffer("flags", torch.tensor([rank == 0, True, False]))
+        model.register_buffer("none", torch.empty(0, 4, dtype=torch.float64))
+        model.register_buffer("halves", torch.full((5,), float(rank), dtype=torch.bfloat16))
+        model.register_buffer("turned", torch.full((2, 3), float(rank)).t())
+        model.register_buffer("large", torch.full((20_000,), rank))
+        ddp = torch.nn.parallel.DistributedDataParallel(model)
+        for _ in range(2):
+            with torch.no_grad():
+                model.halves += rank
+                model.large += rank
+            ddp(torch.full((4, 3), float(rank))).sum().backward()
+        return [b.tolist() for b in (model.num_batches_tracked, *model.buffers())][3:]
+
+    first, *others = values(run, 3)
+    assert all(other == first for other in others)
+    assert first[1:4] == [[True, True, False], [], [0.0] * 5]
+    assert first[5] == [0] * 20_000
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda ddp: pickle.loads(pickle.dumps(ddp))])
+def test_a_copy_trains_by_itself(way):
+    def run(rank, n):
+        ddp = torch.nn.parallel.DistributedDataParallel(net(torch), bucket_cap_mb=3)
+        before = train(torch, ddp, lambda t: t[rank::n])[1]
+        other = way(ddp)
+        found = train(torch, other, lambda t: t[rank::n])[1]
+        assert [p.flatten().tolist() for p in ddp.parameters()] == before
+        return found, train(torch, ddp, lambda t: t[rank::n])[1]
+
+    for found, expected in values(run, 2):
+        assert found == expected
+
+
+def test_only_a_copy_in_the_default_group():
+    def run(rank, n):
+        group = torch.distributed.new_group([0, 1])
+        copy.deepcopy(torch.nn.parallel.DistributedDataParallel(net(torch), process_group=group))
+
+    for kind, text in outcomes(run, 2):
+        assert kind == "RuntimeError"
+        assert text.startswith("DDP Pickling/Unpickling are only supported")

@@ -16,9 +16,9 @@ from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parallel.alike import check_bits, check_shapes
 from tiny_torch.nn.parallel.data_parallel import move
 from tiny_torch.nn.parallel.joining import ModelHook
+from tiny_torch.nn.parallel.packets import broadcast, packets_of
 from tiny_torch.nn.parallel.reducer import MIB, GradBucket, Reducer
 
-SMALL = 1 << 16  # bytes of tensors that are sent together
 FIRST_BUCKET, BUCKET = 1.0, 25.0  # MiB: the first is sent early
 
 
@@ -111,32 +111,42 @@ class DistributedDataParallel(Module):
         self.buffers_to_sync = [b for n, b in module.named_buffers() if n not in ignored]
         if init_sync:
             check_shapes(named, self.process_group)
-            self.broadcast([*(p for _, p in named), *self.buffers_to_sync], 0)
-        cap = BUCKET if bucket_cap_mb is None else float(bucket_cap_mb)
+            packets = packets_of([*(p for _, p in named), *self.buffers_to_sync])
+            broadcast(packets, self.process_group, 0)
+        self.cap_mb = bucket_cap_mb
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Makes what the group sees of the module: the buckets, and the packets of buffers."""
+        self.buffer_packets = packets_of(self.buffers_to_sync)
+        trained = [(name, p) for name, p in self.named if p.requires_grad]
+        cap = BUCKET if self.cap_mb is None else float(self.cap_mb)
         self.reducer = Reducer(
             [p for _, p in trained],
             [name for name, _ in trained],
             self.process_group,
-            min(FIRST_BUCKET, cap) * MIB if bucket_cap_mb is None else cap * MIB,
+            (min(FIRST_BUCKET, cap) if self.cap_mb is None else cap) * MIB,
             cap * MIB,
-            find_unused_parameters,
-            gradient_as_bucket_view,
-            static_graph,
+            self.find_unused_parameters,
+            self.gradient_as_bucket_view,
+            self.static_graph,
         )
 
-    def broadcast(self, tensors: list[Any], source: int) -> None:
-        """Gives all ranks the values of one; small tensors of a dtype in one message."""
-        rows: dict[Any, list[Any]] = {}
-        for i, t in enumerate(tensors):
-            small = t.numel() * t.element_size() <= SMALL
-            rows.setdefault((t.dtype, t.device) if small else i, []).append(t.detach())
-        for row in rows.values():
-            whole = row[0] if len(row) == 1 else torch.cat([t.reshape(-1) for t in row])
-            torch.distributed.broadcast(whole, group=self.process_group, group_src=source)
-            if len(row) == 1 or torch.distributed.get_rank(self.process_group) == source:
-                continue
-            for t, values in zip(row, whole.split([t.numel() for t in row]), strict=True):
-                t.copy_(values.view(t.shape))
+    def __getstate__(self) -> dict[str, Any]:
+        if self.process_group is not torch.distributed.group.WORLD:
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default "
+                "process group. That is, when you have called init_process_group and have not "
+                "passed process_group argument to DDP constructor"
+            )
+        made = {"process_group", "reducer", "buffer_packets"}
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.process_group = torch.distributed._get_default_group()
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self.prepare()
 
     def syncs_buffers(self) -> bool:
         """Whether this forward begins with the buffers of one rank."""
@@ -163,7 +173,8 @@ class DistributedDataParallel(Module):
             if active is not None and not self.divide_by_initial_world_size:
                 self.reducer.divisor = int(active.result()[0])
         if self.syncs_buffers():
-            self.broadcast(self.buffers_to_sync, self.highest_rank(True) if joining else 0)
+            source = self.highest_rank(True) if joining else 0
+            broadcast(self.buffer_packets, self.process_group, source)
         if joining:
             self.highest_rank(reducing)  # who has joined asks whether gradients come
         elif reducing:  # those that have joined do not step

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch.nn.parallel.packets import broadcast, packets_of
+
 
 class ModelHook:
     """A JoinHook, of a DistributedDataParallel."""
@@ -19,7 +21,8 @@ class ModelHook:
         """Calls the collectives of a forward and its backward."""
         model = self.model
         if model.syncs_buffers():
-            model.broadcast(model.buffers_to_sync, model.highest_rank(False))
+            source = model.highest_rank(False)
+            broadcast(model.buffer_packets, model.process_group, source)
         reducing = model.highest_rank(False) >= 0
         model.require_forward_param_sync = reducing
         if reducing:
@@ -29,4 +32,5 @@ class ModelHook:
         """Gives all ranks the model of one that was last."""
         model = self.model
         tensors = [parameter for _, parameter in model.named] + model.buffers_to_sync
-        model.broadcast(tensors, model.highest_rank(is_last_joiner))
+        source = model.highest_rank(is_last_joiner)
+        broadcast(packets_of(tensors), model.process_group, source)
