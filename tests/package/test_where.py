@@ -35,6 +35,11 @@ WAYS = {
         ("torch.layer_norm", "def layer_norm("), ("NativeLayerNorm", "class NativeLayerNorm(Op)"),
         ("C++", "layer_norm("), ("cpu", "void layer_norm("), ("cpu", "void layer_norm_backward("),
     ],
+    "nn.CrossEntropyLoss": [
+        ("torch.nn.CrossEntropyLoss", "class CrossEntropyLoss("),
+        ("function", "def cross_entropy("), ("CrossEntropy", "class CrossEntropy(Op)"),
+        ("cpu", "void run_cross_entropy("),
+    ],
     "optim.RMSprop": [
         ("torch.optim.RMSprop", "class RMSprop("), ("C++", "foreach_rmsprop("),
         ("table", "RmspropArgs"), ("core", "RmspropArgs"), ("test", "RMSprop"),

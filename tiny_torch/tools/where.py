@@ -177,6 +177,8 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
 
 def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:
     yield name, place(value)
+    forward = vars(value).get("forward") if isinstance(value, type) else None
+    yield from [("function", place(f)) for f in held(forward) if plain(f)]  # whose layer it is
     ops = reachable(name, value, Op)
     called = [] if ops else reachable(name, value, BuiltinFunctionType)
     direct = [line for entry in called for line in cpp(entry.__name__)]
