@@ -412,6 +412,7 @@ class Program:
     buffers: Any
     chain_bytes: Any
     chains: Any
+    device: Any
     externals: Any
     given_bytes: Any
     def keep_for(self, *args: Any, **kwargs: Any) -> Any: ...

@@ -34,7 +34,7 @@ std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::ob
 // Of each launch: (family, name, dtype) of its kernel, or ("calls", None, None) for a cut, the
 // numbers of its buffers, whether it is an alternative, its flops, and its number when recorded.
 pb::list launches_of(const Program& program) {
-  const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
+  const std::vector<KernelSlot> slots = kernel_slots(*program.device().backend);
   pb::list answer;
   for (const auto& [kernel, is_cut, buffers, alternative, flops, recorded] : program.launches()) {
     const pb::tuple name =
@@ -163,16 +163,15 @@ void add_program(pb::module_& module) {
       .def(pb::init(&make_program))
       .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none())
       .def("repeats",
-           [](Program& program, const pb::sequence& externals, const pb::sequence& outputs,
-              const pb::bytes& generator_state) {
+           [](Program& program, const pb::sequence& externals, const pb::sequence& outputs) {
              const std::vector<NDArray> arrays = arrays_of(externals), found = arrays_of(outputs);
-             const std::string state = generator_state;
              const pb::gil_scoped_release released;
-             return program.repeats(arrays, found, state);
+             return program.repeats(arrays, found);
            })
       .def("keep_for", &Program::keep_for)
       .def("writes", &Program::writes)
       .def("uses", &Program::uses)
+      .def_property_readonly("device", [](const Program& program) { return program.device().name; })
       .def_property_readonly("externals", &Program::externals)
       .def_property_readonly("steps", &Program::steps)
       .def_property_readonly("launches", launches_of)

@@ -3,7 +3,7 @@
 A call with arguments of a new kind (shapes, strides, dtypes, numbers, modes) runs the function
 itself, while its launches are recorded; so does the first backward through it. Later calls run the
 recorded launches over the memory of the new arguments, and have the same bits: the same kernels do
-the same work. Where nothing can be recorded (an element is read by Python, a hook, another device),
+the same work. Where nothing can be recorded (an element is read by Python, a hook, two devices),
 the function runs as it is, and `Compiled.refusals` says why.
 """
 
@@ -20,6 +20,7 @@ from tiny_torch import _core
 from tiny_torch.amp.state import OwnCasts, kind_of_casts
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.base.arguments import is_tensor
+from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
@@ -155,7 +156,9 @@ def kind_of(leaves: Any, spec: Any) -> Any:
         if type(x) in TENSORS:
             array = x.array
             if array.device != "cpu":
-                return None
+                if not isinstance(array, _core.NDArray) or array.device == "meta":
+                    return None
+                parts.append(array.device)
             parts.append((array.shape, array.strides, array.dtype, x.requires_grad))
         elif isinstance(x, PLAIN):
             parts.append((type(x), x, repr(x) if isinstance(x, (float, complex)) else None))
@@ -242,8 +245,7 @@ class Case:
     def keep(self, watch: Recorder, everything: list[Tensor], result: Any) -> Any:
         """Makes the program; answers the result, with the history that it has from a program."""
         recording = watch.recording
-        devices = ("cpu", "meta") if watch.is_plan else ("cpu",)
-        if any(type(t) not in TENSORS or t.array.device not in devices for t in everything):
+        if any(type(t) not in TENSORS or type(t.array) is not _core.NDArray for t in everything):
             raise Refusal("reads a tensor of another class or device")
         leaves = ([result], None) if is_tensor(result) else tree_flatten(result)
         self.results: list[Any] = leaves[0]
@@ -263,9 +265,9 @@ class Case:
         found = [t.array for t in outputs]
         written = watch.writes(arrays)
         program = _core.Program(recording, arrays, written, found, None, self.passes)
-        if not program.repeats(arrays, found, watch.generator_state):
+        if not program.repeats(arrays, found):
             raise Refusal("has other results when it is run again")
-        self.layouts = [(t.array.shape, t.array.strides, t.array.dtype) for t in outputs]
+        self.layouts = [(t.array.shape, t.array.dtype, t.array.device) for t in outputs]
         self.differentiable = [t.requires_grad for t in outputs]
         if True in self.differentiable:
             self.wants = [i for i, t in enumerate(everything) if t.requires_grad]
@@ -299,7 +301,7 @@ class Case:
         found = [*[t.array for t in outputs], *made]
         program = _core.Program(watch.recording, arrays, written, found, None, self.passes)
         believed = watch.is_plan or watch.launches
-        if not believed and not program.repeats(arrays, found, watch.generator_state):
+        if not believed and not program.repeats(arrays, found):
             raise Refusal("has other results when it is run again")
         self.program = program
         self.programs.append(("step", program, watch.places))
@@ -374,6 +376,8 @@ class Case:
 
     def run_step(self, inputs: list[Tensor]) -> Any:
         """As `run`; stores gradients, and makes the calls that stand between the launches."""
+        if side_streams and self.program.device == "cuda":
+            wait_for_streams()  # as backward does
         for call in self.step.before:
             call()
         everything = [*inputs, *self.beside]
@@ -423,6 +427,6 @@ class Case:
 
 def laid_out(array: Any, layout: tuple) -> Any:
     """The elements, in the order in memory that a program expects."""
-    fresh = _core.empty_strided(*layout, array.dtype, "cpu")
+    fresh = _core.empty_strided(*layout, array.dtype, array.device)
     fresh.copy_(array)
     return fresh

@@ -55,8 +55,7 @@ class Program {
   std::optional<Run> run(const std::vector<NDArray>& externals, const Between& between);
   // Whether a run from where the generator was has these results, bit for bit: asked once, right
   // after the recording. Changes nothing; true where it writes arrays that it also reads.
-  bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
-               const std::string& generator_state);
+  bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs);
 
   // From now on keeps only what `next`, recorded after it, uses.
   void keep_for(Program& next);
@@ -77,6 +76,7 @@ class Program {
   int64_t result_bytes() const;
   int64_t chain_bytes() const;                              // of the threads' own blocks, at most
   int64_t outside_bytes() const { return outside_bytes_; }  // most that is made beside the launches
+  const Device& device() const { return device_; }
 
  private:
   static constexpr int kTemporary = 0, kKept = 1, kFirstExternal = 2;
@@ -107,6 +107,7 @@ class Program {
   bool run_steps(size_t begin, size_t end) const;
   // The memory of each region that launches behind cut number `piece` need; its pointers are set.
   void place(int piece, const std::vector<NDArray>& externals, std::vector<Ref<Storage>>& made);
+  Ref<Storage> block();
   int piece_of(int launch) const;
   std::vector<NDArray> outputs_in(const std::vector<Ref<Storage>>& made,
                                   const std::vector<NDArray>& externals) const;
@@ -128,12 +129,14 @@ class Program {
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
   std::vector<Overwrite> overwrites_;
-  const Passes passes_;
+  const Device& device_;  // of launches and memory
+  Passes passes_;
   std::vector<Passed> passed_;
   size_t changes_;                             // of them, those over single launches
   std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
   bool is_plan_, draws_, may_differ_ = false;
   int64_t outside_bytes_;
+  std::string generator_state_;  // before the recording, where it draws; until repeats()
 
   std::vector<Place> places_;   // of buffers
   std::vector<int64_t> sizes_;  // of regions that a run allocates
@@ -141,6 +144,7 @@ class Program {
   std::vector<std::vector<std::pair<char**, int64_t>>> pointers_;  // of each region
   std::vector<char*> bases_;  // where they pointed in the last run
   Ref<Storage> temporary_;    // kept from run to run: its pages are there
+  int64_t stream_ = 0;        // on which that was allocated
   ForkSafeLock lock_;
   std::atomic<std::thread::id> runner_{};  // who has the lock
 };
