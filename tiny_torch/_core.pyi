@@ -410,11 +410,13 @@ class Program:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     born_bytes: Any
     buffers: Any
+    def capture(self, *args: Any, **kwargs: Any) -> Any: ...
     chain_bytes: Any
     chains: Any
     device: Any
     externals: Any
     given_bytes: Any
+    is_graph: Any
     def keep_for(self, *args: Any, **kwargs: Any) -> Any: ...
     kept_bytes: Any
     launches: Any

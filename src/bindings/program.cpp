@@ -168,6 +168,14 @@ void add_program(pb::module_& module) {
              const pb::gil_scoped_release released;
              return program.repeats(arrays, found);
            })
+      .def("capture",
+           [](Program& program, const pb::sequence& externals, const std::vector<bool>& fixed,
+              const std::vector<bool>& whole) {
+             const std::vector<NDArray> arrays = arrays_of(externals);
+             const pb::gil_scoped_release released;
+             program.capture(arrays, fixed, whole);
+           })
+      .def_property_readonly("is_graph", &Program::is_graph)
       .def("keep_for", &Program::keep_for)
       .def("writes", &Program::writes)
       .def("uses", &Program::uses)

@@ -205,12 +205,9 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
     std::fill_n(entry.strides, std::max(ndim, 1), 0);
     if (!array)
       std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
-    else if (array->ndim() == 0 && array->device().on_host) {
-      if (Recording* const r = recording();
-          r && out.device().has_data && !r->is_constant(array->data()))
-        r->refuse("reads a number that lies on another device");
-      number_in(*array).write(compute, scalars_[i]);
-    } else
+    else if (array->ndim() == 0 && array->device().on_host)
+      note_number(*array, out), number_in(*array).write(compute, scalars_[i]);
+    else
       throw_mixed(out.device(), array->device());
   }
   if (!flat) merge_dims();

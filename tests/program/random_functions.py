@@ -6,10 +6,11 @@ A function is a list of ops over a pool of tensors of one width, of which some a
 views, halves, masks or integers, so that launches share buffers in every way. It is called four
 times: recorded, run twice with other elements, and once more without grad. With `--step` forward
 and backward are one program, `--pass` turns passes on that are off, and `--device` says where the
-tensors are.
+tensors are, and `--graphs` makes CUDA graphs of programs.
 """
 
 import argparse
+import gc
 import random
 import sys
 from collections.abc import Callable
@@ -128,7 +129,11 @@ def same(a: Tensor, b: Tensor) -> bool:
 
 
 def difference(
-    seed: int, passes: dict[str, bool] | None = None, whole: bool = False, device: str = "cpu"
+    seed: int,
+    passes: dict[str, bool] | None = None,
+    whole: bool = False,
+    device: str = "cpu",
+    graphs: bool = False,
 ) -> str:
     """What the function of this seed, or its `whole` step, has other than eager; or ""."""
     function, draw = function_of(seed, device)
@@ -137,7 +142,7 @@ def difference(
     except RuntimeError as error:  # eager refuses what it saved and was written
         expected = error
     made = record(step_of(function), passes=passes)
-    compiled = made if whole else step_of(Compiled(function, passes=passes))
+    compiled = made if whole else step_of(Compiled(function, passes=passes, graphs=graphs))
     try:
         found = calls_of(compiled, draw)
     except RuntimeError as error:
@@ -154,11 +159,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--step", action="store_true")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--graphs", action="store_true")
     parser.add_argument("--pass", nargs="*", default=[], dest="passes")
     args = parser.parse_args()
     wrong, passes = 0, dict.fromkeys(args.passes, True)
     for seed in range(args.seed, args.seed + args.functions):
-        if why := difference(seed, passes, args.step, args.device):
+        gc.collect()  # graphs hold memory, and an emulated device is slow with much of it
+        if why := difference(seed, passes, args.step, args.device, args.graphs):
             wrong += 1
             print(f"seed {seed}: {why}", flush=True)
     print(f"{args.functions} functions, {wrong} differ")

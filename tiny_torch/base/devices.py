@@ -372,11 +372,6 @@ def wait_for_streams() -> None:
     cuda_accelerator().wait_for_streams()
 
 
-def is_capturing() -> bool:
-    """Whether a graph is recorded of what the current stream of ``cuda`` is given."""
-    return bool(side_streams) and cuda_accelerator().is_capturing()
-
-
 def is_pinned(array: Any) -> bool:
     """Whether it is in pinned memory of the host, from which a GPU copies beside other work."""
     accelerator = _accelerators.get("cuda")

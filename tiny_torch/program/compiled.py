@@ -26,7 +26,7 @@ from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.program.gradients import Gradients, Graph
-from tiny_torch.program.guards import CHANGES, PLAIN, Recorder
+from tiny_torch.program.guards import CHANGES, PLAIN, Recorder, is_capturing
 from tiny_torch.program.show import text_of
 from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks
 from tiny_torch.tensor import Tensor, wrap
@@ -60,6 +60,7 @@ class Compiled:
     With `fullgraph`, RuntimeError where it cannot be recorded; of a first call that changes what it
     reads, such as a cache, only if the next one does so, too. With `steps` the function may be a
     whole step of a training: `record`. `passes` says which of `_core.Passes.names` run, by name.
+    With `graphs` a program of CUDA's is one CUDA graph, where it can be captured.
     """
 
     def __init__(
@@ -69,8 +70,10 @@ class Compiled:
         fullgraph: bool = False,
         steps: bool = False,
         passes: Mapping[str, bool] | None = None,
+        graphs: bool = False,
     ) -> None:
         self.function = function
+        self.graphs = graphs
         self.choices = dict(passes or {})
         self.passes = _core.Passes(self.choices)
         self.fullgraph = fullgraph
@@ -91,12 +94,16 @@ class Compiled:
                 for what, program, places in case.programs:
                     print(text_of(what, program, places))
         for why in self.refusals:
-            print(f"not recorded: the function {why}")
+            print(f"refused: the function {why}")
 
     def __reduce__(self) -> tuple:
         return (
             functools.partial(
-                Compiled, fullgraph=self.fullgraph, steps=self.steps, passes=self.choices
+                Compiled,
+                fullgraph=self.fullgraph,
+                steps=self.steps,
+                passes=self.choices,
+                graphs=self.graphs,
             ),
             (self.function,),
         )
@@ -128,6 +135,8 @@ class Compiled:
         self.recorded += 1
         cases[:] = [case for case in cases if not case.is_lost()]
         case = Case(inputs, self.steps, self.passes)
+        case.uncaptured = ["forward", "backward", "step"] if self.graphs else []
+        case.note = self.refusals.append
         case.objects = [x for x in leaves if not is_tensor(x)]
         result = case.record(recorder, lambda: self.function(*args, **kwargs))
         fills = not cases and case.refusal.startswith(CHANGES)  # perhaps caches, once
@@ -216,6 +225,8 @@ class Case:
         self.guards: tuple = ()
         self.wants: list[int] = []  # which of everything get a gradient
         self.objects: list[Any] = []  # among the arguments: their ids stay their own
+        self.uncaptured: list[str] = []  # of the programs, those that may become CUDA graphs
+        self.note: Any = None  # takes why one has not
         self.graph: Any = None  # a weak reference: the recorded graph, until its gradients are
 
     # ---- recording ------------------------------------------------------------------------------
@@ -364,6 +375,8 @@ class Case:
             return self.run_step(inputs)
         everything = [*inputs, *self.beside]
         arrays = [t.array for t in everything]
+        if self.uncaptured:
+            self.capture("forward", self.program, arrays)
         done = self.program.run(arrays)
         if done is None:
             return None
@@ -387,12 +400,27 @@ class Case:
         arrays = [t.array for t in everything]
         used = map(self.program.uses, range(len(arrays), len(arrays) + len(held)))
         arrays += [a if is_used else NOTHING for a, is_used in zip(held, used, strict=True)]
+        if self.uncaptured:
+            self.capture("step", self.program, arrays)
         run = StepRun(self.step, everything, held, len(self.places))
         done = self.program.run(arrays, run.advance)
         if done is None:
             return None
         run.advance(done[0])
         return (self.answer(done[0][: len(self.places)], None),)
+
+    def capture(self, what: str, program: Any, arrays: list) -> None:
+        """Makes the program one CUDA graph, if it can be captured; tried once."""
+        if what not in self.uncaptured or program.device != "cuda" or is_capturing():
+            return
+        self.uncaptured.remove(what)
+        first = self.inputs + len(self.beside)
+        fixed = [self.inputs <= i < first for i in range(len(arrays))]  # parameters and buffers
+        results = range(first, first + len(self.places)) if what == "backward" else ()
+        try:
+            program.capture(arrays, fixed, [i in results for i in range(len(arrays))])
+        except RuntimeError as why:
+            self.note(f"is no CUDA graph: {what}: {why}")
 
     def node(self, everything: list[Tensor], saved: tuple) -> Node:
         return Node(self.op, tuple([edge_of(t) for t in everything]), saved)
@@ -417,6 +445,8 @@ class Case:
         arrays[self.inputs + len(self.beside) + len(self.places) :] = [
             *seeds, saved[1] if saved[1] is not None else seeds[0],
         ]  # fmt: skip
+        if self.uncaptured:
+            self.capture("backward", self.gradients, arrays)
         done = self.gradients.run(arrays)
         if done is None:
             raise RuntimeError(

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/devices/accelerator.h"
 #include "core/devices/launch.h"
 #include "core/error.h"
 #include "core/memory/extent.h"
@@ -369,17 +368,29 @@ std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
   return arrays;
 }
 
-std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
-                                         const Between& between) {
-  if (externals.size() != written_.size())
-    throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
+Program::Run Program::results_in(const std::vector<Ref<Storage>>& made,
+                                 const std::vector<NDArray>& externals) const {
+  Run result{outputs_in(made, externals), std::nullopt};
+  if (made[kKept]) result.kept.emplace(made[kKept], Dims{sizes_[kKept]}, Dims{1}, 0, DType::UInt8);
+  return result;
+}
+
+void Program::check_devices(const std::vector<NDArray>& externals) const {
   for (size_t i = 0; i < externals.size(); ++i)
     if (used_[i] && &externals[i].device() != &device_)
       throw RuntimeError("the program computes on ", device_.name, ", got an array on ",
                          externals[i].device().name);
+}
+
+std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
+                                         const Between& between) {
+  if (externals.size() != written_.size())
+    throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
+  check_devices(externals);
   if (runner_ == std::this_thread::get_id() || has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
   const Runner runner(runner_);
+  if (graph_ && fits_graph(externals)) return run_graph(externals);
   std::optional<tt::Launch> launch(device_);
   std::vector<Ref<Storage>> made;
   int piece = 0;
@@ -407,9 +418,7 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
     throw;
   }
   mark_written();
-  Run result{outputs_in(made, externals), std::nullopt};
-  if (made[kKept]) result.kept.emplace(made[kKept], Dims{sizes_[kKept]}, Dims{1}, 0, DType::UInt8);
-  return result;
+  return results_in(made, externals);
 }
 
 bool Program::repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs) {

@@ -221,6 +221,12 @@ inline Recording* recording() {
 inline void refuse_recording(const char* why) {
   if (Recording* const r = recording()) r->refuse(why);
 }
+// A launch that writes `out` takes a number that lies on the host: it must be one of the code.
+inline void note_number(const NDArray& number, const NDArray& out) {
+  Recording* const r = recording();
+  if (r && out.device().has_data && !r->is_constant(number.data()))
+    r->refuse("reads a number that lies on another device");
+}
 
 // ---- arguments ----------------------------------------------------------------------------------
 // As a step keeps one, and as a kernel takes it.
