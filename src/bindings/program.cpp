@@ -148,6 +148,11 @@ void add_program(pb::module_& module) {
       .def("start", &Recording::start)
       .def("stop", &Recording::stop)
       .def("cut", &Recording::cut)
+      .def("synchronize",
+           [](const Recording& r) {
+             const pb::gil_scoped_release released;
+             if (r.device && r.device->accelerator) r.device->accelerator->synchronize();
+           })
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
       .def_readonly("stamp", &Recording::stamp)

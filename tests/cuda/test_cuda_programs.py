@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from functools import cache
 
 import pytest
@@ -306,6 +307,32 @@ def test_a_program_runs_on_the_current_stream():
     assert [y.tolist() for y in found] == [expected] * 9
 
 
+def test_threads_run_one_program_on_streams_of_their_own():
+    def function(x):
+        return ((x + 1) * x).tanh().softmax(-1)
+
+    program = Compiled(function, fullgraph=True)
+    program(torch.zeros(16, 16, device="cuda"))
+    wrong = []
+
+    def work(number):
+        side = cuda.Stream()
+        with cuda.stream(side):
+            for k in range(20):
+                x = torch.full((16, 16), number + k / 100, device="cuda")
+                found, expected = program(x), function(x)
+                side.synchronize()
+                if not same_bits(found, expected):
+                    wrong.append((number, k))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
 def test_a_step_on_a_side_stream_has_the_bits_of_eager():
     side = cuda.Stream()
     side.wait_stream(cuda.current_stream())
@@ -357,6 +384,12 @@ def test_a_first_call_within_a_capture_runs_as_it_is():
     graph.replay()
     assert y.tolist() == [2, 2, 2] and program.recorded == 0
     assert program(x).tolist() == [2, 2, 2] and program.recorded == 1
+
+
+def test_a_label_outside_in_the_first_call_is_its_error():
+    program = Compiled(F.cross_entropy, fullgraph=True)
+    with pytest.raises(RuntimeError, match="index 3 is out of bounds for a size of 3"):
+        program(torch.zeros(2, 3, device="cuda"), torch.tensor([0, 3], device="cuda"))
 
 
 def test_a_label_outside_is_told_where_the_host_waits():

@@ -239,6 +239,7 @@ class Case:
                 watch.take(t)
             with OwnCasts():
                 result = call()
+        watch.recording.synchronize()  # so that what kernels found wrong is the call's own error
         known = {id(t) for t in inputs}
         self.beside = [t for t in watch.tensors.values() if id(t) not in known]
         self.arrays = [t.array for t in self.beside]
