@@ -41,7 +41,8 @@ TESTS = [
     *(f"test_emulated_{part}.py" for part in (
         "device", "elementwise", "index", "layers", "losses", "optim", "products", "random",
         "sums")),
-    *(f"test_cuda_{part}.py" for part in ("device", "graphs", "memory", "streams")),
+    *(f"test_cuda_{part}.py" for part in (
+        "device", "graphs", "memory", "program_graphs", "programs", "streams")),
 ]  # fmt: skip
 TRAININGS = ["test_emulated_training.py", "test_cuda_script.py"]
 

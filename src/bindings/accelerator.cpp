@@ -21,12 +21,23 @@ auto entry(Result (*Accelerator::*of)(Args...)) {
   };
 }
 
+// The same of what a program does not repeat: it has its launches only.
+template <class Result, class... Args>
+auto unrepeated(Result (*Accelerator::*of)(Args...)) {
+  return [of](const Accelerator& accelerator, Args... args) {
+    refuse_recording("uses streams, events, graphs or statistics of the device");
+    const pb::gil_scoped_release released;
+    return (accelerator.*of)(args...);
+  };
+}
+
 // The device's accelerator; null where it has none.
 const Accelerator* accelerator(const std::string& device) {
   return Argument<const Device&>::get(pb::str(device).ptr()).accelerator;
 }
 
 pb::tuple memory_info(const Accelerator& accelerator) {
+  refuse_recording("asks how much memory is in use");
   size_t free = 0, total = 0;
   accelerator.memory_info(free, total);
   return pb::make_tuple(free, total);
@@ -63,6 +74,7 @@ pb::dict count(const MemoryCount& count) {
 }
 
 pb::dict statistics(const Accelerator& accelerator) {
+  refuse_recording("asks how much memory is in use");
   const MemoryStatistics s = accelerator.statistics();
   pb::dict result;
   result["allocation"] = count(s.allocation);
@@ -78,6 +90,7 @@ pb::dict statistics(const Accelerator& accelerator) {
 }
 
 void record_stream(const Accelerator& accelerator, pb::handle array, int64_t stream) {
+  refuse_recording("uses another stream");
   accelerator.record_stream(array_arg(array).storage()->data, stream);
 }
 
@@ -119,41 +132,41 @@ void add_accelerator(pb::module_& module) {
       .def("properties", properties)
       .def("architectures", entry(&Accelerator::architectures))
       .def("memory_info", memory_info)
-      .def("synchronize", entry(&Accelerator::synchronize))
+      .def("synchronize", unrepeated(&Accelerator::synchronize))
 
       .def("new_stream", entry(&Accelerator::new_stream))
       .def("current_stream", entry(&Accelerator::current_stream))
-      .def("set_stream", entry(&Accelerator::set_stream))
-      .def("query_stream", entry(&Accelerator::query_stream))
-      .def("synchronize_stream", entry(&Accelerator::synchronize_stream))
+      .def("set_stream", unrepeated(&Accelerator::set_stream))
+      .def("query_stream", unrepeated(&Accelerator::query_stream))
+      .def("synchronize_stream", unrepeated(&Accelerator::synchronize_stream))
       .def("native_stream", entry(&Accelerator::native_stream))
       .def("priority_of", entry(&Accelerator::priority_of))
       .def("wait_for_streams", entry(&Accelerator::wait_for_streams))
-      .def("let_wait", entry(&Accelerator::let_wait))
-      .def("wait_for", entry(&Accelerator::wait_for))
+      .def("let_wait", unrepeated(&Accelerator::let_wait))
+      .def("wait_for", unrepeated(&Accelerator::wait_for))
 
       .def("new_event", entry(&Accelerator::new_event))
       .def("release_event", entry(&Accelerator::release_event))
-      .def("record", entry(&Accelerator::record))
-      .def("wait", entry(&Accelerator::wait))
-      .def("query_event", entry(&Accelerator::query_event))
-      .def("synchronize_event", entry(&Accelerator::synchronize_event))
-      .def("milliseconds_between", entry(&Accelerator::milliseconds_between))
+      .def("record", unrepeated(&Accelerator::record))
+      .def("wait", unrepeated(&Accelerator::wait))
+      .def("query_event", unrepeated(&Accelerator::query_event))
+      .def("synchronize_event", unrepeated(&Accelerator::synchronize_event))
+      .def("milliseconds_between", unrepeated(&Accelerator::milliseconds_between))
 
       .def("statistics", statistics)
-      .def("reset_peaks", entry(&Accelerator::reset_peaks))
-      .def("reset_counts", entry(&Accelerator::reset_counts))
-      .def("empty_cache", entry(&Accelerator::empty_cache))
+      .def("reset_peaks", unrepeated(&Accelerator::reset_peaks))
+      .def("reset_counts", unrepeated(&Accelerator::reset_counts))
+      .def("empty_cache", unrepeated(&Accelerator::empty_cache))
       .def("set_memory_fraction", entry(&Accelerator::set_memory_fraction))
       .def("record_stream", record_stream)
       .def("is_pinned", is_pinned)
       .def("pinned", pinned)
 
       .def("new_pool", entry(&Accelerator::new_pool))
-      .def("begin_capture", entry(&Accelerator::begin_capture))
-      .def("end_capture", entry(&Accelerator::end_capture))
+      .def("begin_capture", unrepeated(&Accelerator::begin_capture))
+      .def("end_capture", unrepeated(&Accelerator::end_capture))
       .def("is_capturing", entry(&Accelerator::is_capturing))
-      .def("replay", entry(&Accelerator::replay))
+      .def("replay", unrepeated(&Accelerator::replay))
       .def("release_graph", entry(&Accelerator::release_graph));
   module.def("accelerator", accelerator, pb::return_value_policy::reference);
   module.def("to_device_later", to_device_later);

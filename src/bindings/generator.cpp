@@ -97,7 +97,10 @@ void add_generator(pb::module_& module) {
       "default_generator",
       [](pb::handle device) -> Generator& { return default_generator(device_arg(device)); },
       pb::arg("device") = "cpu", pb::return_value_policy::reference);
-  module.def("seed_accelerators", &seed_accelerators);
+  module.def("seed_accelerators", [](uint64_t seed) {
+    refuse_recording("seeds a generator");
+    seed_accelerators(seed);
+  });
 
   module.def("uniform_", sampler(&uniform));
   module.def("normal_", sampler(&normal));

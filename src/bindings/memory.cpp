@@ -85,7 +85,8 @@ pb::object from_numpy(pb::handle object) {
   Ref<Storage> storage(
       new Storage(data, shape.size() && checked_numel(shape, "from_numpy") == 0 ? 0 : last + size,
                   release, owner));
-  if (Recording* const r = recording()) r->fill(storage->data, storage->bytes);
+  if (Recording* const r = recording())
+    r->fill(storage->device, storage->data, storage->data, storage->bytes);
   return wrap(NDArray(std::move(storage), shape, strides, 0, *dtype));
 }
 

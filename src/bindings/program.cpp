@@ -34,7 +34,7 @@ std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::ob
 // Of each launch: (family, name, dtype) of its kernel, or ("calls", None, None) for a cut, the
 // numbers of its buffers, whether it is an alternative, its flops, and its number when recorded.
 pb::list launches_of(const Program& program) {
-  const std::vector<KernelSlot> slots = kernel_slots(*cpu_device().backend);
+  const std::vector<KernelSlot> slots = kernel_slots(*program.device().backend);
   pb::list answer;
   for (const auto& [kernel, is_cut, buffers, alternative, flops, recorded] : program.launches()) {
     const pb::tuple name =
@@ -148,6 +148,11 @@ void add_program(pb::module_& module) {
       .def("start", &Recording::start)
       .def("stop", &Recording::stop)
       .def("cut", &Recording::cut)
+      .def("synchronize",
+           [](const Recording& r) {
+             const pb::gil_scoped_release released;
+             if (r.device && r.device->accelerator) r.device->accelerator->synchronize();
+           })
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
       .def_readonly("stamp", &Recording::stamp)
@@ -163,16 +168,23 @@ void add_program(pb::module_& module) {
       .def(pb::init(&make_program))
       .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none())
       .def("repeats",
-           [](Program& program, const pb::sequence& externals, const pb::sequence& outputs,
-              const pb::bytes& generator_state) {
+           [](Program& program, const pb::sequence& externals, const pb::sequence& outputs) {
              const std::vector<NDArray> arrays = arrays_of(externals), found = arrays_of(outputs);
-             const std::string state = generator_state;
              const pb::gil_scoped_release released;
-             return program.repeats(arrays, found, state);
+             return program.repeats(arrays, found);
            })
+      .def("capture",
+           [](Program& program, const pb::sequence& externals, const std::vector<bool>& fixed,
+              const std::vector<bool>& whole) {
+             const std::vector<NDArray> arrays = arrays_of(externals);
+             const pb::gil_scoped_release released;
+             program.capture(arrays, fixed, whole);
+           })
+      .def_property_readonly("is_graph", &Program::is_graph)
       .def("keep_for", &Program::keep_for)
       .def("writes", &Program::writes)
       .def("uses", &Program::uses)
+      .def_property_readonly("device", [](const Program& program) { return program.device().name; })
       .def_property_readonly("externals", &Program::externals)
       .def_property_readonly("steps", &Program::steps)
       .def_property_readonly("launches", launches_of)

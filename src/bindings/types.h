@@ -17,7 +17,8 @@ inline const NDArray& array_arg(pybind11::handle object) {
 
 // An array of our own that the host has just filled.
 inline void note_filled(const NDArray& x) {
-  if (Recording* const r = recording()) r->fill(x.data(), x.numel() * itemsize(x.dtype()));
+  if (Recording* const r = recording())
+    r->fill(x.device(), x.data(), x.data(), x.numel() * itemsize(x.dtype()));
 }
 
 PyObject* out_of_memory_error();              // the exception

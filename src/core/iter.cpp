@@ -3,6 +3,7 @@
 #include "core/dtypes/with_type.h"
 #include "core/memory/before_write.h"
 #include "core/memory/extent.h"
+#include "core/program/recording.h"
 
 namespace tt {
 
@@ -205,7 +206,7 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
     if (!array)
       std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
     else if (array->ndim() == 0 && array->device().on_host)
-      number_in(*array).write(compute, scalars_[i]);
+      note_number(*array, out), number_in(*array).write(compute, scalars_[i]);
     else
       throw_mixed(out.device(), array->device());
   }

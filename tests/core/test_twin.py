@@ -21,6 +21,7 @@ from helpers import CONTIGUOUS, by_name, gradients, operands, outcome, same_bits
 import tiny_torch as torch
 from tiny_torch import nn, reference
 from tiny_torch.nn import functional as F
+from tiny_torch.program import Compiled
 
 pytestmark = pytest.mark.usefixtures("twin")
 TABLE = by_name([case for case in CASES if case.dtypes])
@@ -219,6 +220,20 @@ def test_threads_launch_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_programs_are_recorded(twin):
+    net = nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.Dropout(0.3), nn.Linear(32, 4)).to("twin")
+    program = Compiled(net, fullgraph=True)
+    for k in range(4):
+        x, found = torch.randn(16, 8).to("twin"), []
+        for call in (program, net):
+            torch.manual_seed(k)
+            net.zero_grad()
+            result = call(x)
+            result.sum().backward()
+            found.append([y.cpu() for y in (result.detach(), *[p.grad for p in net.parameters()])])
+        assert all(map(same_bits, *found))
 
 
 def test_a_device_that_cannot_be_registered(compiled, twin):

@@ -19,6 +19,20 @@ pytestmark = pytest.mark.skipif(
     os.environ.get("TINY_TORCH_CUDA") != "emulated", reason="the emulator is asked"
 )
 
+# ------------------------------------------------------------------------------------- programs
+
+
+def test_a_program_is_one_launch_of_a_graph():
+    model = nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.Linear(32, 4)).to("cuda")
+    compiled, plain = torch.compile(model, mode="reduce-overhead"), torch.compile(model)
+    x = torch.randn(6, 8, device="cuda")
+    with torch.no_grad():
+        for _ in range(3):
+            compiled(x), plain(x)
+        assert calls_of(lambda: compiled(x), "cudaGraphLaunch", "launch", "waits") == [1, 0, 0]
+        assert calls_of(lambda: plain(x), "cudaGraphLaunch", "launch", "waits") == [0, 3, 0]
+
+
 # ---------------------------------------------------------------------------------------- waits
 
 

@@ -5,10 +5,12 @@
 A function is a list of ops over a pool of tensors of one width, of which some are rows, columns,
 views, halves, masks or integers, so that launches share buffers in every way. It is called four
 times: recorded, run twice with other elements, and once more without grad. With `--step` forward
-and backward are one program, and `--pass` turns passes on that are off.
+and backward are one program, `--pass` turns passes on that are off, and `--device` says where the
+tensors are, and `--graphs` makes CUDA graphs of programs.
 """
 
 import argparse
+import gc
 import random
 import sys
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from tiny_torch.program import Compiled, record
 
 F = torch.nn.functional
 SHAPES = [(3, 5), (64, 100), (70, 128), (9, 2048), (5, 3001)]  # 4096 elements are a chain's block
+SMALL = [(3, 5), (7, 9), (33, 40)]  # of devices that are emulated
 UNARY = [
     torch.tanh, torch.sigmoid, torch.relu, torch.exp, torch.square, torch.neg, F.gelu, F.silu,
     torch.abs, torch.sin, lambda x: x + 1, lambda x: 0.5 * x, lambda x: 1 / (x.abs() + 1),
@@ -39,7 +42,8 @@ OTHERS = [
     lambda x: x.softmax(-1), lambda x: x + x.sum(-1, keepdim=True), lambda x: x - x.mean(0),
     lambda x: x.cumsum(-1), lambda x: torch.cat(x.chunk(3, -1)[::-1], -1), lambda x: x.flip(0),
     lambda x: x.t().contiguous().t() * 2, lambda x: torch.stack([x, x + 1]).sum(0),
-    lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: x[:, torch.arange(x.shape[1] - 1, -1, -1)],
+    lambda x: F.layer_norm(x, x.shape[-1:]),
+    lambda x: x[:, torch.arange(x.shape[1] - 1, -1, -1, device=x.device)],
     lambda x: x.roll(1, 1), lambda x: x * x[:1] + x[:, :1], lambda x: x.t().exp().t(),
     lambda x: torch.cat([x[1:].tanh(), x[:1] * 2]),
 ]  # fmt: skip
@@ -53,10 +57,12 @@ IN_PLACE = [
 ]  # fmt: skip
 
 
-def function_of(seed: int) -> tuple[Callable[..., list[Tensor]], Callable[[int], list[Tensor]]]:
+def function_of(
+    seed: int, device: str = "cpu"
+) -> tuple[Callable[..., list[Tensor]], Callable[[int], list[Tensor]]]:
     """A function of three tensors; and its arguments, of which `draw` says the elements."""
     dice = random.Random(seed)
-    shape = dice.choice(SHAPES)
+    shape = dice.choice(SHAPES if device == "cpu" else SMALL)
     shapes = [shape, dice.choice([shape, (1, shape[1]), shape[1:], (shape[0], 1)]), shape]
     turned = dice.random() < 0.2
     plan: list[tuple] = []
@@ -84,7 +90,7 @@ def function_of(seed: int) -> tuple[Callable[..., list[Tensor]], Callable[[int],
 
     def draw(k: int) -> list[Tensor]:
         torch.manual_seed(1000 * seed + k)
-        drawn = [torch.randn(s) for s in shapes]
+        drawn = [torch.randn(s, device=device) for s in shapes]
         if turned:
             drawn[0] = drawn[0].t().contiguous().t()
         for x, wants in zip(drawn, (True, seed % 2 == 0, False), strict=True):
@@ -119,18 +125,24 @@ def calls_of(step: Callable, draw: Callable[[int], list[Tensor]]) -> list[Tensor
 
 def same(a: Tensor, b: Tensor) -> bool:
     kinds = [(x.dtype, x.shape, x.stride()) for x in (a, b)]
-    return kinds[0] == kinds[1] and a.numpy().tobytes() == b.numpy().tobytes()
+    return kinds[0] == kinds[1] and a.cpu().numpy().tobytes() == b.cpu().numpy().tobytes()
 
 
-def difference(seed: int, passes: dict[str, bool] | None = None, whole: bool = False) -> str:
+def difference(
+    seed: int,
+    passes: dict[str, bool] | None = None,
+    whole: bool = False,
+    device: str = "cpu",
+    graphs: bool = False,
+) -> str:
     """What the function of this seed, or its `whole` step, has other than eager; or ""."""
-    function, draw = function_of(seed)
+    function, draw = function_of(seed, device)
     try:
         expected = calls_of(step_of(function), draw)
     except RuntimeError as error:  # eager refuses what it saved and was written
         expected = error
     made = record(step_of(function), passes=passes)
-    compiled = made if whole else step_of(Compiled(function, passes=passes))
+    compiled = made if whole else step_of(Compiled(function, passes=passes, graphs=graphs))
     try:
         found = calls_of(compiled, draw)
     except RuntimeError as error:
@@ -146,11 +158,14 @@ def main() -> None:
     parser.add_argument("--functions", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--step", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--graphs", action="store_true")
     parser.add_argument("--pass", nargs="*", default=[], dest="passes")
     args = parser.parse_args()
     wrong, passes = 0, dict.fromkeys(args.passes, True)
     for seed in range(args.seed, args.seed + args.functions):
-        if why := difference(seed, passes, args.step):
+        gc.collect()  # graphs hold memory, and an emulated device is slow with much of it
+        if why := difference(seed, passes, args.step, args.device, args.graphs):
             wrong += 1
             print(f"seed {seed}: {why}", flush=True)
     print(f"{args.functions} functions, {wrong} differ")

@@ -429,6 +429,20 @@ def test_weights_that_are_not_finite():
         assert same_bits(a, b)
 
 
+def test_numpys_memory_that_is_read_twice():
+    data = np.arange(64.0)
+
+    def function(x):
+        first = x + torch.from_numpy(np.ones(1))
+        return first + torch.from_numpy(data[:1]) + torch.from_numpy(data)
+
+    function(torch.zeros(64))
+    compiled = torch.compile(function, fullgraph=True)
+    for k in range(3):
+        x = torch.full((64,), float(k), dtype=torch.float64)
+        assert same_bits(compiled(x), function(x))
+
+
 def test_arguments_that_share_memory():
     def f(x, y):
         x.add_(1)

@@ -204,7 +204,7 @@ def kind_of_casts() -> tuple | None:
         return ()
     if modes.op_modes != (state.mode,) or state.logs:
         return None
-    return (*sorted(state.enabled), state.dtypes["cpu"], state.cache_enabled)
+    return (*sorted(state.enabled), *state.dtypes.values(), state.cache_enabled)
 
 
 def settings() -> list[dict[str, Any]]:

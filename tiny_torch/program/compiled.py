@@ -3,7 +3,7 @@
 A call with arguments of a new kind (shapes, strides, dtypes, numbers, modes) runs the function
 itself, while its launches are recorded; so does the first backward through it. Later calls run the
 recorded launches over the memory of the new arguments, and have the same bits: the same kernels do
-the same work. Where nothing can be recorded (an element is read by Python, a hook, another device),
+the same work. Where nothing can be recorded (an element is read by Python, a hook, two devices),
 the function runs as it is, and `Compiled.refusals` says why.
 """
 
@@ -20,12 +20,13 @@ from tiny_torch import _core
 from tiny_torch.amp.state import OwnCasts, kind_of_casts
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.base.arguments import is_tensor
+from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.program.gradients import Gradients, Graph
-from tiny_torch.program.guards import CHANGES, PLAIN, Recorder
+from tiny_torch.program.guards import CHANGES, PLAIN, Recorder, is_capturing
 from tiny_torch.program.show import text_of
 from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks
 from tiny_torch.tensor import Tensor, wrap
@@ -59,6 +60,7 @@ class Compiled:
     With `fullgraph`, RuntimeError where it cannot be recorded; of a first call that changes what it
     reads, such as a cache, only if the next one does so, too. With `steps` the function may be a
     whole step of a training: `record`. `passes` says which of `_core.Passes.names` run, by name.
+    With `graphs` a program of CUDA's is one CUDA graph, where it can be captured.
     """
 
     def __init__(
@@ -68,8 +70,10 @@ class Compiled:
         fullgraph: bool = False,
         steps: bool = False,
         passes: Mapping[str, bool] | None = None,
+        graphs: bool = False,
     ) -> None:
         self.function = function
+        self.graphs = graphs
         self.choices = dict(passes or {})
         self.passes = _core.Passes(self.choices)
         self.fullgraph = fullgraph
@@ -90,12 +94,16 @@ class Compiled:
                 for what, program, places in case.programs:
                     print(text_of(what, program, places))
         for why in self.refusals:
-            print(f"not recorded: the function {why}")
+            print(f"refused: the function {why}")
 
     def __reduce__(self) -> tuple:
         return (
             functools.partial(
-                Compiled, fullgraph=self.fullgraph, steps=self.steps, passes=self.choices
+                Compiled,
+                fullgraph=self.fullgraph,
+                steps=self.steps,
+                passes=self.choices,
+                graphs=self.graphs,
             ),
             (self.function,),
         )
@@ -127,6 +135,8 @@ class Compiled:
         self.recorded += 1
         cases[:] = [case for case in cases if not case.is_lost()]
         case = Case(inputs, self.steps, self.passes)
+        case.uncaptured = ["forward", "backward", "step"] if self.graphs else []
+        case.note = self.refusals.append
         case.objects = [x for x in leaves if not is_tensor(x)]
         result = case.record(recorder, lambda: self.function(*args, **kwargs))
         fills = not cases and case.refusal.startswith(CHANGES)  # perhaps caches, once
@@ -155,7 +165,9 @@ def kind_of(leaves: Any, spec: Any) -> Any:
         if type(x) in TENSORS:
             array = x.array
             if array.device != "cpu":
-                return None
+                if not isinstance(array, _core.NDArray) or array.device == "meta":
+                    return None
+                parts.append(array.device)
             parts.append((array.shape, array.strides, array.dtype, x.requires_grad))
         elif isinstance(x, PLAIN):
             parts.append((type(x), x, repr(x) if isinstance(x, (float, complex)) else None))
@@ -213,6 +225,8 @@ class Case:
         self.guards: tuple = ()
         self.wants: list[int] = []  # which of everything get a gradient
         self.objects: list[Any] = []  # among the arguments: their ids stay their own
+        self.uncaptured: list[str] = []  # of the programs, those that may become CUDA graphs
+        self.note: Any = None  # takes why one has not
         self.graph: Any = None  # a weak reference: the recorded graph, until its gradients are
 
     # ---- recording ------------------------------------------------------------------------------
@@ -225,6 +239,7 @@ class Case:
                 watch.take(t)
             with OwnCasts():
                 result = call()
+        watch.recording.synchronize()  # so that what kernels found wrong is the call's own error
         known = {id(t) for t in inputs}
         self.beside = [t for t in watch.tensors.values() if id(t) not in known]
         self.arrays = [t.array for t in self.beside]
@@ -242,8 +257,7 @@ class Case:
     def keep(self, watch: Recorder, everything: list[Tensor], result: Any) -> Any:
         """Makes the program; answers the result, with the history that it has from a program."""
         recording = watch.recording
-        devices = ("cpu", "meta") if watch.is_plan else ("cpu",)
-        if any(type(t) not in TENSORS or t.array.device not in devices for t in everything):
+        if any(type(t) not in TENSORS or type(t.array) is not _core.NDArray for t in everything):
             raise Refusal("reads a tensor of another class or device")
         leaves = ([result], None) if is_tensor(result) else tree_flatten(result)
         self.results: list[Any] = leaves[0]
@@ -263,9 +277,9 @@ class Case:
         found = [t.array for t in outputs]
         written = watch.writes(arrays)
         program = _core.Program(recording, arrays, written, found, None, self.passes)
-        if not program.repeats(arrays, found, watch.generator_state):
+        if not program.repeats(arrays, found):
             raise Refusal("has other results when it is run again")
-        self.layouts = [(t.array.shape, t.array.strides, t.array.dtype) for t in outputs]
+        self.layouts = [(t.array.shape, t.array.dtype, t.array.device) for t in outputs]
         self.differentiable = [t.requires_grad for t in outputs]
         if True in self.differentiable:
             self.wants = [i for i, t in enumerate(everything) if t.requires_grad]
@@ -299,7 +313,7 @@ class Case:
         found = [*[t.array for t in outputs], *made]
         program = _core.Program(watch.recording, arrays, written, found, None, self.passes)
         believed = watch.is_plan or watch.launches
-        if not believed and not program.repeats(arrays, found, watch.generator_state):
+        if not believed and not program.repeats(arrays, found):
             raise Refusal("has other results when it is run again")
         self.program = program
         self.programs.append(("step", program, watch.places))
@@ -362,6 +376,8 @@ class Case:
             return self.run_step(inputs)
         everything = [*inputs, *self.beside]
         arrays = [t.array for t in everything]
+        if self.uncaptured:
+            self.capture("forward", self.program, arrays)
         done = self.program.run(arrays)
         if done is None:
             return None
@@ -374,6 +390,8 @@ class Case:
 
     def run_step(self, inputs: list[Tensor]) -> Any:
         """As `run`; stores gradients, and makes the calls that stand between the launches."""
+        if side_streams and self.program.device == "cuda":
+            wait_for_streams()  # as backward does
         for call in self.step.before:
             call()
         everything = [*inputs, *self.beside]
@@ -383,12 +401,27 @@ class Case:
         arrays = [t.array for t in everything]
         used = map(self.program.uses, range(len(arrays), len(arrays) + len(held)))
         arrays += [a if is_used else NOTHING for a, is_used in zip(held, used, strict=True)]
+        if self.uncaptured:
+            self.capture("step", self.program, arrays)
         run = StepRun(self.step, everything, held, len(self.places))
         done = self.program.run(arrays, run.advance)
         if done is None:
             return None
         run.advance(done[0])
         return (self.answer(done[0][: len(self.places)], None),)
+
+    def capture(self, what: str, program: Any, arrays: list) -> None:
+        """Makes the program one CUDA graph, if it can be captured; tried once."""
+        if what not in self.uncaptured or program.device != "cuda" or is_capturing():
+            return
+        self.uncaptured.remove(what)
+        first = self.inputs + len(self.beside)
+        fixed = [self.inputs <= i < first for i in range(len(arrays))]  # parameters and buffers
+        results = range(first, first + len(self.places)) if what == "backward" else ()
+        try:
+            program.capture(arrays, fixed, [i in results for i in range(len(arrays))])
+        except RuntimeError as why:
+            self.note(f"is no CUDA graph: {what}: {why}")
 
     def node(self, everything: list[Tensor], saved: tuple) -> Node:
         return Node(self.op, tuple([edge_of(t) for t in everything]), saved)
@@ -413,6 +446,8 @@ class Case:
         arrays[self.inputs + len(self.beside) + len(self.places) :] = [
             *seeds, saved[1] if saved[1] is not None else seeds[0],
         ]  # fmt: skip
+        if self.uncaptured:
+            self.capture("backward", self.gradients, arrays)
         done = self.gradients.run(arrays)
         if done is None:
             raise RuntimeError(
@@ -423,6 +458,6 @@ class Case:
 
 def laid_out(array: Any, layout: tuple) -> Any:
     """The elements, in the order in memory that a program expects."""
-    fresh = _core.empty_strided(*layout, array.dtype, "cpu")
+    fresh = _core.empty_strided(*layout, array.dtype, array.device)
     fresh.copy_(array)
     return fresh

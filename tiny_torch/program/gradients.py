@@ -75,4 +75,5 @@ def dense(array: Any) -> Any:
 
 
 def zeros_of(layout: tuple) -> Any:
-    return _core.full(layout[0], 0, layout[2], "cpu")
+    shape, dtype, device = layout
+    return _core.full(shape, 0, dtype, device)

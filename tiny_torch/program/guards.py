@@ -27,6 +27,7 @@ from tiny_torch import _core
 from tiny_torch.amp.grad_scaler import GradScaler
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.places import ModulePaths, Place
+from tiny_torch.base.devices import cuda_accelerator, side_streams
 from tiny_torch.base.modes import thread
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.optim.lr_scheduler import LRScheduler
@@ -99,7 +100,8 @@ class Recorder:
 
     def start(self) -> bool:
         """Before it is entered: whether it can be, since nobody else hears of storages."""
-        self.generator_state = _core.default_generator().get_state()
+        if is_capturing():  # whose launches are not done, so that no results can be compared
+            return False
         try:
             self.recording.start()
         except RuntimeError:
@@ -315,6 +317,11 @@ class Recorder:
                         self.add(state, name, MISSING, (), 0)
             elif not is_file or is_value(state[name]):
                 self.guard(state, name, names, depth)
+
+
+def is_capturing() -> bool:
+    """Whether a graph is recorded of what the current stream of ``cuda`` is given."""
+    return bool(side_streams) and cuda_accelerator().is_capturing()
 
 
 def is_value(found: Any) -> bool:

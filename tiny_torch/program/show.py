@@ -24,8 +24,9 @@ def text_of(what: str, program: Any, places: list[tuple[str, str]]) -> str:
         mark = ALTERNATIVE if alternative else marks[i]
         rows.append((f"{i} {mark}", name_of_kernel(*kernel), memory, part, Path(line).name))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    runs = "one CUDA graph" if program.is_graph else f"{program.steps} steps"
     head = (
-        f"{what}: {len(launches)} launches in {program.steps} steps; "
+        f"{what}: {len(launches)} launches in {runs}; "
         f"{size_text(program.born_bytes)} made within, of which "
         f"{size_text(program.temporary_bytes)} in the block and "
         f"{size_text(program.kept_bytes)} kept for backward"

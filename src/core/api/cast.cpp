@@ -31,6 +31,18 @@ NDArray empty_pinned(const NDArray& x, const Accelerator& accelerator) {
 
 NDArray dense(const NDArray& x) { return x.is_dense() ? x : clone(x); }
 
+// Both are dense. Each run of a program does the copy again if it is of numbers of the code, and
+// else none does.
+void note_copy(const NDArray& to, const NDArray& from) {
+  Recording* const r = recording();
+  const size_t bytes = from.numel() * itemsize(from.dtype());
+  if (!r || !to.device().has_data || bytes == 0) return;
+  if (from.device().on_host && r->is_constant(from.data()))
+    r->fill(to.device(), to.data(), from.data(), bytes);
+  else
+    r->refuse("copies from one device to another");
+}
+
 }  // namespace
 
 NDArray contiguous(const NDArray& x) {
@@ -83,6 +95,7 @@ NDArray to_device(const NDArray& x, const Device& device) {
     from.to_host(between.data(), given.data(), bytes);
     device.from_host(y.data(), between.data(), bytes);
   }
+  note_copy(y, given);
   return y;
 }
 
@@ -93,11 +106,13 @@ NDArray to_device_later(const NDArray& x, const Device& device) {
     if (!x.is_dense()) return to_device(x, device);  // by way of a copy, which is not pinned
     const NDArray y = NDArray::empty_strided(x.shape(), x.strides(), x.dtype(), device);
     device.accelerator->from_host_later(y.data(), x.data(), bytes);
+    note_copy(y, x);
     return y;
   }
   if (device.on_host && from.accelerator) {
     const NDArray given = dense(x), y = empty_pinned(given, *from.accelerator);
     from.accelerator->to_host_later(y.data(), given.data(), bytes);
+    note_copy(y, given);
     return y;
   }
   return to_device(x, device);
@@ -112,17 +127,20 @@ bool copy_later(const NDArray& out, const NDArray& x) {
   if (from.on_host && to.accelerator && to.accelerator->is_pinned(x.storage()->data)) {
     check_writable(out);
     write_into(out, [&] { to.accelerator->from_host_later(out.data(), x.data(), bytes); });
+    note_copy(out, x);
     return true;
   }
   if (to.on_host && from.accelerator && from.accelerator->is_pinned(out.storage()->data)) {
     check_writable(out);
     write_into(out, [&] { from.accelerator->to_host_later(out.data(), x.data(), bytes); });
+    note_copy(out, x);
     return true;
   }
   return false;
 }
 
 NDArray to_pinned(const NDArray& x, const Accelerator& accelerator) {
+  refuse_recording("copies to pinned memory");
   const NDArray given = dense(x), y = empty_pinned(given, accelerator);
   cpu_device().copy(y.data(), given.data(), given.numel() * itemsize(given.dtype()));
   return y;

@@ -38,7 +38,7 @@ class Launch {
   Result operator()(Result (*kernel)(Args...), Same<Args>... args) const {
     const Told told(device_, reinterpret_cast<void (*)()>(kernel), walked(args)...);
     if (Recording* const r = recording())
-      return r->launch<Result, Args...>(device_.has_data, kernel, std::forward<Args>(args)...);
+      return r->launch<Result, Args...>(device_, kernel, std::forward<Args>(args)...);
     if (!device_.has_data) return answer_without_data<Result>();
     return kernel(std::forward<Args>(args)...);
   }

@@ -131,6 +131,7 @@ void Program::plan() {
   pointers_.assign(sizes_.size(), {});
   bases_.assign(sizes_.size(), nullptr);
   temporary_ = {};
+  graph_ = nullptr;
   for (const Slot& slot : slots_) {
     if (hidden[slot.buffer]) continue;
     const Place& place = places_[slot.buffer];

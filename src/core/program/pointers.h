@@ -33,6 +33,8 @@
 
 namespace tt {
 
+class Generator;
+
 // What a kernel does behind a pointer. What it writes it does not read through the same pointer.
 enum class Access { kReads, kWrites, kEither };
 
@@ -68,8 +70,8 @@ class PointerVisitor {
   }
   // Arguments that hold what no recording can keep.
   virtual void refuse(const char* why) = 0;
-  // A kernel draws from the CPU's generator.
-  virtual void draw() = 0;
+  // A kernel draws from the generator.
+  virtual void draw(const Generator& generator) = 0;
 
  protected:
   ~PointerVisitor() = default;

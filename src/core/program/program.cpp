@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/devices/launch.h"
 #include "core/error.h"
 #include "core/memory/extent.h"
 
@@ -23,25 +24,54 @@ bool have_same_bits(const NDArray& x, const char* a, const char* b, int dim) {
   return true;
 }
 
+// The array's bytes from its first element on, where the host can read them.
+class HostBytes {
+ public:
+  explicit HostBytes(const NDArray& x) : data_(x.data()) {
+    if (x.device().on_host || x.numel() == 0) return;
+    const auto [first, last] = extent(x);
+    copy_.resize(last - first);
+    x.device().to_host(copy_.data(), first, copy_.size());
+    data_ = copy_.data();
+  }
+  const char* data() const { return data_; }
+
+ private:
+  const char* data_;
+  std::vector<char> copy_;
+};
+
+// Bytes that are NaN in each dtype that has it.
+void fill_with_nan(const Storage& storage) {
+  const std::vector<char> ones(std::min<size_t>(storage.bytes, 1 << 20), '\xff');
+  for (size_t at = 0; at < storage.bytes; at += ones.size())
+    storage.device.from_host(storage.data + at, ones.data(),
+                             std::min(ones.size(), storage.bytes - at));
+}
+
 // What a run may have to undo: the elements of the arrays that it writes, and the generator's
 // place.
 class Undo {
  public:
-  Undo(const std::vector<NDArray>& externals, const std::vector<bool>& written, bool draws) {
+  Undo(const Device& device, const std::vector<NDArray>& externals,
+       const std::vector<bool>& written, bool draws)
+      : device_(device) {
     for (size_t i = 0; i < externals.size(); ++i)
-      if (written[i]) {
+      if (written[i] && externals[i].numel() > 0 && &externals[i].device() == &device_) {
         const auto [first, last] = extent(externals[i]);
-        arrays_.emplace_back(externals[i].data(), std::vector<char>(first, last));
+        arrays_.emplace_back(externals[i].data(), new Storage(last - first, device_));
+        device_.copy(arrays_.back().second->data, first, last - first);
       }
-    if (draws) state_ = default_generator(cpu_device()).get_state();
+    if (draws) state_ = default_generator(device_).get_state();
   }
   void apply() const {
-    for (const auto& [data, bytes] : arrays_) std::memcpy(data, bytes.data(), bytes.size());
-    if (!state_.empty()) default_generator(cpu_device()).set_state(state_.data(), state_.size());
+    for (const auto& [data, copy] : arrays_) device_.copy(data, copy->data, copy->bytes);
+    if (!state_.empty()) default_generator(device_).set_state(state_.data(), state_.size());
   }
 
  private:
-  std::vector<std::pair<char*, std::vector<char>>> arrays_;
+  const Device& device_;
+  std::vector<std::pair<char*, Ref<Storage>>> arrays_;
   std::string state_;
 };
 
@@ -61,10 +91,13 @@ class Runner {
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  std::vector<bool> written, const std::vector<NDArray>& outputs,
                  const Program* before, const Passes& passes)
-    : passes_(passes),
+    : device_(recording.device ? *recording.device : cpu_device()),
+      passes_(passes),
       written_(std::move(written)),
       is_plan_(recording.is_plan),
-      outside_bytes_(recording.outside_bytes) {
+      outside_bytes_(recording.outside_bytes),
+      generator_state_(std::move(recording.generator_state)) {
+  if (&device_ != &cpu_device()) passes_.choose(name_of(Pass::Chains), false);
   add_externals(recording, externals);
   if (before) {
     const int number = static_cast<int>(externals.size());
@@ -82,6 +115,8 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
     int buffer = recording.find(data);
     if (buffer < 0) buffer = recording.find_external(data);
     if (buffer < 0) throw RuntimeError("answers with memory that it was not given");
+    if (&x.device() != &device_ && x.device().has_data)
+      throw RuntimeError("answers a tensor of another device than it computes on");
     outputs_.push_back(
         {buffer, x.data() - recording.buffers[buffer].data, x.shape(), x.strides(), x.dtype()});
   }
@@ -113,6 +148,11 @@ void Program::change(Listing& listing) {
   for (const Buffer& buffer : listing.buffers)
     listing.held.push_back(buffer.external != Buffer::kBorn || buffer.alive);
   for (const Output& output : outputs_) listing.held[output.buffer] = true;
+  // Numbers that the host has sent to the device since: they are filled in there.
+  std::vector<bool> gone;
+  for (const auto& step : listing.steps)
+    gone.push_back(step->filled() && step->filled() != &device_);
+  listing.remove(gone);
   const auto note = [&](const char* name) {
     const std::vector<int64_t> live = listing.live_bytes();
     passed_.push_back(
@@ -277,18 +317,28 @@ bool Program::has_other_overlaps(const std::vector<NDArray>& externals) const {
   return false;
 }
 
+// What is released on a stream serves that stream at once, so each has a block of its own. A graph
+// keeps that of its capture.
+Ref<Storage> Program::block() {
+  const Accelerator* const queues = device_.accelerator;
+  if (queues && queues->is_capturing())
+    return Ref<Storage>(new Storage(sizes_[kTemporary], device_));
+  const int64_t stream = queues ? queues->current_stream() : 0;
+  if (!temporary_ || stream != stream_)
+    temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], device_));
+  stream_ = stream;
+  return temporary_;
+}
+
 void Program::place(int piece, const std::vector<NDArray>& externals,
                     std::vector<Ref<Storage>>& made) {
   if (is_plan_) throw RuntimeError("a plan does not run");
-  if (!temporary_ && is_used(kTemporary))
-    temporary_ = Ref<Storage>(new Storage(sizes_[kTemporary], cpu_device()));
   made.resize(sizes_.size());
   for (size_t region = 0; region < sizes_.size(); ++region) {
     if (pieces_[region] != piece) continue;
-    if (region == kTemporary)
-      made[region] = temporary_;
-    else if (!is_external(region) && is_used(region))
-      made[region] = Ref<Storage>(new Storage(sizes_[region], cpu_device()));
+    if (!is_external(region) && is_used(region))
+      made[region] =
+          region == kTemporary ? block() : Ref<Storage>(new Storage(sizes_[region], device_));
     char* const base = is_external(region) ? externals[region - kFirstExternal].data()
                        : made[region]      ? made[region]->data
                                            : nullptr;
@@ -307,7 +357,7 @@ std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
     const Place& place = places_[output.buffer];
     const Ref<Storage>& storage = born ? made[place.region] : externals[buffer.external].storage();
     if (!storage) {  // a later piece makes it
-      arrays.push_back(NDArray::empty({0}, output.dtype, cpu_device()));
+      arrays.push_back(NDArray::empty({0}, output.dtype, device_));
       continue;
     }
     const int64_t from =
@@ -318,13 +368,30 @@ std::vector<NDArray> Program::outputs_in(const std::vector<Ref<Storage>>& made,
   return arrays;
 }
 
+Program::Run Program::results_in(const std::vector<Ref<Storage>>& made,
+                                 const std::vector<NDArray>& externals) const {
+  Run result{outputs_in(made, externals), std::nullopt};
+  if (made[kKept]) result.kept.emplace(made[kKept], Dims{sizes_[kKept]}, Dims{1}, 0, DType::UInt8);
+  return result;
+}
+
+void Program::check_devices(const std::vector<NDArray>& externals) const {
+  for (size_t i = 0; i < externals.size(); ++i)
+    if (used_[i] && &externals[i].device() != &device_)
+      throw RuntimeError("the program computes on ", device_.name, ", got an array on ",
+                         externals[i].device().name);
+}
+
 std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
                                          const Between& between) {
   if (externals.size() != written_.size())
     throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
+  check_devices(externals);
   if (runner_ == std::this_thread::get_id() || has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
   const Runner runner(runner_);
+  if (graph_ && fits_graph(externals)) return run_graph(externals);
+  std::optional<tt::Launch> launch(device_);
   std::vector<Ref<Storage>> made;
   int piece = 0;
   place(piece, externals, made);
@@ -333,12 +400,14 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
       if (written_[i]) externals[i].mark_written();
   };
   const std::function<void()> at_cut = [&] {
+    launch.reset();
     between(outputs_in(made, externals));
+    launch.emplace(device_);
     place(++piece, externals, made);
   };
   for (CutStep* cut : cuts_) cut->between = &at_cut;
   std::optional<Undo> undo;
-  if (may_differ_) undo.emplace(externals, written_, draws_);
+  if (may_differ_) undo.emplace(device_, externals, written_, draws_);
   try {
     if (!run_steps(0, steps_.size())) {
       if (undo) undo->apply();
@@ -349,27 +418,25 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
     throw;
   }
   mark_written();
-  Run result{outputs_in(made, externals), std::nullopt};
-  if (made[kKept]) result.kept.emplace(made[kKept], Dims{sizes_[kKept]}, Dims{1}, 0, DType::UInt8);
-  return result;
+  return results_in(made, externals);
 }
 
-bool Program::repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
-                      const std::string& generator_state) {
+bool Program::repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs) {
+  const std::string state = std::move(generator_state_);
   if (std::find(written_.begin(), written_.end(), true) != written_.end()) return true;
   const std::lock_guard<ForkSafeLock> guard(lock_);
+  const tt::Launch launch(device_);
   std::vector<Ref<Storage>> made;
   place(0, externals, made);
   for (const Ref<Storage>& each : made)  // what is read before it is written shows
-    if (each) std::memset(each->data, 0xff, each->bytes);
-  const Undo undo(externals, written_, draws_);
-  if (draws_)
-    default_generator(cpu_device()).set_state(generator_state.data(), generator_state.size());
+    if (each) fill_with_nan(*each);
+  const Undo undo(device_, externals, written_, draws_);
+  if (draws_) default_generator(device_).set_state(state.data(), state.size());
   const bool done = run_steps(0, steps_.size());
   undo.apply();
   const std::vector<NDArray> found = outputs_in(made, externals);
   const auto same = [](const NDArray& a, const NDArray& b) {
-    return have_same_bits(a, a.data(), b.data(), 0);
+    return have_same_bits(a, HostBytes(a).data(), HostBytes(b).data(), 0);
   };
   return done && std::equal(found.begin(), found.end(), outputs.begin(), outputs.end(), same);
 }

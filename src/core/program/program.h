@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/devices/accelerator.h"
 #include "core/devices/generator.h"
 #include "core/program/chain.h"
 #include "core/program/passes.h"
@@ -53,10 +54,16 @@ class Program {
   // if a kernel answered otherwise than when it was recorded, or `between` runs this program: then
   // nothing has been changed.
   std::optional<Run> run(const std::vector<NDArray>& externals, const Between& between);
+  // From now on a run over arrays like these is one launch of a graph, captured here; over others
+  // it is launch by launch. `fixed` are the same in each run. Of `whole` ones the launches may read
+  // the storage beyond the array, as of another program's results. RuntimeError says why it cannot
+  // be captured.
+  void capture(const std::vector<NDArray>& externals, const std::vector<bool>& fixed,
+               const std::vector<bool>& whole);
+  bool is_graph() const { return graph_ != nullptr; }
   // Whether a run from where the generator was has these results, bit for bit: asked once, right
   // after the recording. Changes nothing; true where it writes arrays that it also reads.
-  bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs,
-               const std::string& generator_state);
+  bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs);
 
   // From now on keeps only what `next`, recorded after it, uses.
   void keep_for(Program& next);
@@ -77,6 +84,7 @@ class Program {
   int64_t result_bytes() const;
   int64_t chain_bytes() const;                              // of the threads' own blocks, at most
   int64_t outside_bytes() const { return outside_bytes_; }  // most that is made beside the launches
+  const Device& device() const { return device_; }
 
  private:
   static constexpr int kTemporary = 0, kKept = 1, kFirstExternal = 2;
@@ -96,6 +104,27 @@ class Program {
     int step, from, to;
   };
 
+  // A capture; its inputs, which are its own but for the fixed ones, and the memory of regions.
+  struct Graph {
+    const Accelerator& queues;
+    std::vector<NDArray> externals;
+    const std::vector<bool> fixed, whole;
+    int64_t stream = queues.current_stream();  // of the last run
+    int64_t handle = 0;
+    std::vector<Ref<Storage>> made{};
+
+    Graph(const Accelerator& queues, const std::vector<NDArray>& externals,
+          const std::vector<bool>& fixed, const std::vector<bool>& whole)
+        : queues(queues), externals(externals), fixed(fixed), whole(whole) {}
+    ~Graph();
+    void take_turn();
+    bool fits(size_t external, const NDArray& given) const;
+    void take_in(size_t external, const NDArray& given) const;
+  };
+
+  void check_devices(const std::vector<NDArray>& externals) const;
+  bool fits_graph(const std::vector<NDArray>& externals) const;
+  Run run_graph(const std::vector<NDArray>& externals);
   void add_externals(Recording& recording, const std::vector<NDArray>& externals);
   void change(Listing& listing);
   int64_t most_at_once(const std::vector<int>& buffers) const;  // bytes
@@ -107,9 +136,12 @@ class Program {
   bool run_steps(size_t begin, size_t end) const;
   // The memory of each region that launches behind cut number `piece` need; its pointers are set.
   void place(int piece, const std::vector<NDArray>& externals, std::vector<Ref<Storage>>& made);
+  Ref<Storage> block();
   int piece_of(int launch) const;
   std::vector<NDArray> outputs_in(const std::vector<Ref<Storage>>& made,
                                   const std::vector<NDArray>& externals) const;
+  Run results_in(const std::vector<Ref<Storage>>& made,
+                 const std::vector<NDArray>& externals) const;
   bool has_other_overlaps(const std::vector<NDArray>& externals) const;
   bool is_external(size_t region) const {
     return region >= size_t{kFirstExternal} && region < kFirstExternal + written_.size();
@@ -128,12 +160,14 @@ class Program {
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
   std::vector<Overwrite> overwrites_;
-  const Passes passes_;
+  const Device& device_;  // of launches and memory
+  Passes passes_;
   std::vector<Passed> passed_;
   size_t changes_;                             // of them, those over single launches
   std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
   bool is_plan_, draws_, may_differ_ = false;
   int64_t outside_bytes_;
+  std::string generator_state_;  // before the recording, where it draws; until repeats()
 
   std::vector<Place> places_;   // of buffers
   std::vector<int64_t> sizes_;  // of regions that a run allocates
@@ -141,6 +175,8 @@ class Program {
   std::vector<std::vector<std::pair<char**, int64_t>>> pointers_;  // of each region
   std::vector<char*> bases_;  // where they pointed in the last run
   Ref<Storage> temporary_;    // kept from run to run: its pages are there
+  int64_t stream_ = 0;        // on which that was allocated
+  std::unique_ptr<Graph> graph_;
   ForkSafeLock lock_;
   std::atomic<std::thread::id> runner_{};  // who has the lock
 };

@@ -150,7 +150,7 @@ class Recompute {
       Finder(const Slots& of_original, int step, std::vector<Slot>& slots)
           : of_original_(of_original), step_(step), slots_(slots) {}
       void refuse(const char*) override {}
-      void draw() override {}
+      void draw(const Generator&) override {}
 
      private:
       // Both point to where the elements were when the launch was recorded.

@@ -19,8 +19,6 @@ const StorageListener kListener{
     [](const Storage& storage, size_t bytes) {
       Recording* const r = recording();
       if (!r) return outer_recording ? outer_recording->made_outside(storage.data, bytes) : void();
-      if (storage.device.has_data && &storage.device != &cpu_device())
-        r->refuse("computes on another device");
       r->made(storage.data, bytes);
     },
     [](const Storage& storage) {
@@ -34,17 +32,20 @@ const StorageListener kListener{
 // Bytes that the host wrote.
 class FillStep final : public Step {
  public:
-  FillStep(const char* data, size_t bytes) : to(const_cast<char*>(data)), bytes_(bytes) {
+  FillStep(const Device& device, const char* to, const void* bytes_of_host, size_t bytes)
+      : to(const_cast<char*>(to)), device_(device), bytes_(bytes) {
     tables.emplace_back(new char[bytes]);
-    std::memcpy(tables[0].get(), data, bytes);
+    std::memcpy(tables[0].get(), bytes_of_host, bytes);
   }
   bool run() const override {
-    std::memcpy(to, tables[0].get(), bytes_);
+    device_.from_host(to, tables[0].get(), bytes_);
     return true;
   }
+  const Device* filled() const override { return &device_; }
   char* to;
 
  private:
+  const Device& device_;
   size_t bytes_;
 };
 
@@ -129,13 +130,41 @@ void Recording::freed_outside(const char* data) {
   outside_.erase(place);
 }
 
-void Recording::fill(const char* data, size_t bytes) {
+void Recording::compute_on(const Device& on) {
+  if (!on.has_data) {
+    if (!is_plan) refuse("computes on another device");
+    return;
+  }
+  if (!device) device = &on;
+  if (device != &on) refuse("computes on two devices");
+}
+
+void Recording::fill(const Device& of, const char* data, const void* bytes_of_host, size_t bytes) {
   if (bytes > kMostFilled) refuse("makes a tensor of values that Python has");
-  if (find(data) < 0) made(data, bytes);  // somebody else's memory
-  auto step = std::make_unique<FillStep>(data, bytes);
+  if (!of.on_host) compute_on(of);
+  const int there = find(data);
+  if (there < 0 || data + bytes > buffers[there].data + buffers[there].bytes)
+    made(data, bytes);  // somebody else's memory
+  auto step = std::make_unique<FillStep>(of, data, bytes_of_host, bytes);
   char** const to = &step->to;
   add(std::move(step));
   elements(to, Access::kWrites);
+}
+
+bool Recording::is_constant(const char* address) const {
+  const int buffer = find(address);
+  bool filled = false;
+  for (const Slot& slot : slots) {
+    if (buffer < 0 || slot.buffer != buffer || !slot.writes()) continue;
+    if (!steps[slot.step]->filled()) return false;
+    filled = true;
+  }
+  return filled;
+}
+
+void Recording::draw(const Generator& generator) {
+  if (!draws) generator_state = generator.get_state();
+  draws = steps.back()->draws = true;
 }
 
 void Recording::add(std::unique_ptr<Step> step) {

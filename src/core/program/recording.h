@@ -3,7 +3,7 @@
 // Each launch is kept with its arguments by value. Storages that are made meanwhile are buffers;
 // the memory of arrays that are named beforehand is external. A pointer to neither, and whatever a
 // program cannot repeat (a number that Python reads), makes the recording refuse: then there is no
-// program. The device must be the CPU; of a plan, which never runs, it may be `meta`.
+// program. All launches are on one device; of a plan, which never runs, it may be `meta`.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -45,6 +45,8 @@ class Step {
   // One that does the same, if it does that each time: launches that write what is cheap to have.
   virtual std::unique_ptr<Step> copy() const { return nullptr; }
   virtual void visit_pointers(PointerVisitor&) {}
+  // The device whose memory the host writes; or null.
+  virtual const Device* filled() const { return nullptr; }
   // Steps of `otherwise`, which run where this one answers otherwise, and only then; and how far
   // behind it the first of them is.
   int alternative = 0, behind = 1;
@@ -119,11 +121,13 @@ class Recording final : public PointerVisitor {
   int find_external(const char* address) const { return find_in(externals_, address); }
 
   template <class Result, class... Args>
-  Result launch(bool has_data, Result (*kernel)(Args...), Args... args);
-  // The host has written these bytes of memory that it made: each run does so again. Of many it
-  // refuses: they are data rather than constants of the code.
+  Result launch(const Device& on, Result (*kernel)(Args...), Args... args);
+  // The host has written these bytes of memory of a device, which it made: each run does so again.
+  // Of many it refuses: they are data rather than constants of the code.
   static constexpr size_t kMostFilled = 512;
-  void fill(const char* data, size_t bytes);
+  void fill(const Device& of, const char* to, const void* bytes_of_host, size_t bytes);
+  // Whether fill() has written what is at this address of the host, and nothing else.
+  bool is_constant(const char* address) const;
   // Runs body(), whose launches are noted, but not done, as what is done instead where a launch
   // from step `first` on answers otherwise.
   template <class Body>
@@ -145,7 +149,7 @@ class Recording final : public PointerVisitor {
       }
   }
   void refuse(const char* why) override;
-  void draw() override { draws = steps.back()->draws = true; }
+  void draw(const Generator& generator) override;
   void cut() { add(std::make_unique<CutStep>()); }
 
   void made(const char* data, size_t bytes);
@@ -155,8 +159,10 @@ class Recording final : public PointerVisitor {
   void freed_outside(const char* data);
 
   const bool is_plan;
-  int64_t outside_bytes = 0;  // most that was made outside at once
-  uint64_t stamp = 0;         // of the start
+  const Device* device = nullptr;  // of all launches; null before one has elements
+  std::string generator_state;     // of its generator, before the first draw
+  int64_t outside_bytes = 0;       // most that was made outside at once
+  uint64_t stamp = 0;              // of the start
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<Slot> slots;
   std::vector<Buffer> buffers;
@@ -171,6 +177,7 @@ class Recording final : public PointerVisitor {
 
   using Places = std::map<const char*, int>;  // of buffers, by address
   int find_in(const Places& places, const char* address) const;
+  void compute_on(const Device& on);  // refuses a second device
   void use(int buffer, int step, char** pointer, Access access);
   void add(std::unique_ptr<Step> step);
 
@@ -214,6 +221,12 @@ inline Recording* recording() {
 inline void refuse_recording(const char* why) {
   if (Recording* const r = recording()) r->refuse(why);
 }
+// A launch that writes `out` takes a number that lies on the host: it must be one of the code.
+inline void note_number(const NDArray& number, const NDArray& out) {
+  Recording* const r = recording();
+  if (r && out.device().has_data && !r->is_constant(number.data()))
+    r->refuse("reads a number that lies on another device");
+}
 
 // ---- arguments ----------------------------------------------------------------------------------
 // As a step keeps one, and as a kernel takes it.
@@ -249,7 +262,7 @@ struct Kept<const NDArray&> {
   NDArray value;
   explicit Kept(const NDArray& x)
       : storage(new Storage(
-            x.storage()->data, x.storage()->bytes, [](void*) {}, nullptr)),
+            x.storage()->data, x.storage()->bytes, [](void*) {}, nullptr, x.device())),
         value(storage, x.shape(), x.strides(), x.offset(), x.dtype()) {}
   const NDArray& get() const { return value; }
   void visit_pointers(PointerVisitor& v) { v.data(storage->data); }
@@ -260,7 +273,7 @@ struct Kept<Generator&> {
   explicit Kept(Generator& given) : generator(&given) {}
   Generator& get() const { return *generator; }
   void visit_pointers(PointerVisitor& v) {
-    v.draw();
+    v.draw(*generator);
     if (generator != &default_generator(generator->device()))
       v.refuse("draws from a generator of its own");
   }
@@ -333,8 +346,9 @@ class Recording::LaunchStep final : public Step {
 };
 
 template <class Result, class... Args>
-Result Recording::launch(bool has_data, Result (*kernel)(Args...), Args... args) {
-  if (!has_data && !is_plan) refuse("computes on another device");
+Result Recording::launch(const Device& on, Result (*kernel)(Args...), Args... args) {
+  compute_on(on);
+  const bool has_data = on.has_data;
   auto owned = std::make_unique<LaunchStep<Result, Args...>>(kernel, args...);
   auto& step = *owned;
   add(std::move(owned));

@@ -18,6 +18,7 @@ from tiny_torch.program import Compiled, compiled
 
 BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")  # what PyTorch lists
 HIDDEN = ("aot_eager", "eager", "onnxrt", "tensorrt")  # and takes without listing them
+GRAPHED = ("reduce-overhead", "max-autotune")  # modes
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 STANCES = (
     "default", "eager_then_compile", "aot_eager_then_compile", "force_eager",
@@ -118,9 +119,11 @@ def compile(
     ones run without Python (`tiny_torch.program.Compiled`). What a program cannot repeat runs as it
     is written, or raises RuntimeError with `fullgraph`. A module comes as PyTorch's
     `OptimizedModule`, with the original as `_orig_mod` and its keys in the state_dict. `backend`
-    "eager" runs everything as it is written; the others and `mode` are about code that is not
-    generated here; a wrong one raises as in PyTorch. `options` turn passes on or off by their names
-    (docs/program.md), and other keys mean nothing here. With `dynamic` None or False each shape
+    "eager" runs everything as it is written; the others are about code that is not generated here;
+    a wrong one raises as in PyTorch. With a `mode` of "reduce-overhead" or "max-autotune", or the
+    option "triton.cudagraphs", what runs on a GPU is one CUDA graph, where it can be captured.
+    `options` turn passes on or off by their names (docs/program.md), and other keys and modes mean
+    nothing here. With `dynamic` None or False each shape
     has a recording of its own. A `backend` that is a function is given a module that calls `model`,
     and the tensors among the arguments, once per kind of arguments; what it answers is called
     instead (compat/delegate.py). Without `model`, a decorator.
@@ -154,7 +157,8 @@ def compile(
     elif backend != "eager":
         names = _core.Passes.names
         passes = {key: bool(on) for key, on in (options or {}).items() if key in names}
-        program = Compiled(model, fullgraph=fullgraph, passes=passes)
+        graphs = mode in GRAPHED or bool((options or {}).get("triton.cudagraphs"))
+        program = Compiled(model, fullgraph=fullgraph, passes=passes, graphs=graphs)
     if isinstance(model, Module):
         return OptimizedModule(model, program)
     if isinstance(model, types.MethodType):  # copies of its object get programs of their own

@@ -15,8 +15,9 @@ namespace {
 // Numbers of the host, on the device of x.
 NDArray sent(const std::vector<int64_t>& numbers, const NDArray& x) {
   const NDArray out = x.new_empty({static_cast<int64_t>(numbers.size())}, DType::Int64);
-  x.device().from_host(out.data(), numbers.data(), numbers.size() * sizeof(int64_t));
-  if (Recording* const r = recording()) r->fill(out.data(), numbers.size() * sizeof(int64_t));
+  const size_t bytes = numbers.size() * sizeof(int64_t);
+  x.device().from_host(out.data(), numbers.data(), bytes);
+  if (Recording* const r = recording()) r->fill(x.device(), out.data(), numbers.data(), bytes);
   return out;
 }
 
