@@ -43,12 +43,10 @@ void stride_order(const Dims& shape, const Layout* arrays, int count, int* order
     int current = i;
     for (int j = i - 1; j >= 0; --j) {
       const int order_of = compare(order[j], order[current]);
-      if (order_of > 0) {
-        std::swap(order[j], order[current]);
-        current = j;
-      } else if (order_of < 0) {
-        break;
-      }
+      if (order_of < 0) break;
+      if (order_of == 0) continue;
+      std::swap(order[j], order[current]);
+      current = j;
     }
   }
 }
@@ -154,8 +152,9 @@ bool check_overlap(const NDArray& out, const NDArray& input) {
 
 namespace {
 
-// The element of a 0-d array of the host.
-Scalar number_in(const NDArray& x) {
+// The element of a 0-d array of the host, for a launch that writes `out`.
+Scalar number_in(const NDArray& x, const NDArray& out) {
+  note_number(x, out);
   Scalar number = Scalar::of_int(0);
   with_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
@@ -206,7 +205,7 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
     if (!array)
       std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
     else if (array->ndim() == 0 && array->device().on_host)
-      note_number(*array, out), number_in(*array).write(compute, scalars_[i]);
+      number_in(*array, out).write(compute, scalars_[i]);
     else
       throw_mixed(out.device(), array->device());
   }

@@ -16,7 +16,7 @@ from tiny_torch.nn.modules import Module
 from tiny_torch.nn.parallel.alike import check_bits, check_shapes
 from tiny_torch.nn.parallel.data_parallel import move
 from tiny_torch.nn.parallel.joining import ModelHook
-from tiny_torch.nn.parallel.packets import broadcast, packets_of
+from tiny_torch.nn.parallel.packets import packets_of, send_all
 from tiny_torch.nn.parallel.reducer import MIB, GradBucket, Reducer
 
 FIRST_BUCKET, BUCKET = 1.0, 25.0  # MiB: the first is sent early
@@ -112,7 +112,7 @@ class DistributedDataParallel(Module):
         if init_sync:
             check_shapes(named, self.process_group)
             packets = packets_of([*(p for _, p in named), *self.buffers_to_sync])
-            broadcast(packets, self.process_group, 0)
+            send_all(packets, self.process_group, 0)
         self.cap_mb = bucket_cap_mb
         self.prepare()
 
@@ -174,7 +174,7 @@ class DistributedDataParallel(Module):
                 self.reducer.divisor = int(active.result()[0])
         if self.syncs_buffers():
             source = self.highest_rank(True) if joining else 0
-            broadcast(self.buffer_packets, self.process_group, source)
+            send_all(self.buffer_packets, self.process_group, source)
         if joining:
             self.highest_rank(reducing)  # who has joined asks whether gradients come
         elif reducing:  # those that have joined do not step

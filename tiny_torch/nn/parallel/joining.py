@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.nn.parallel.packets import broadcast, packets_of
+from tiny_torch.nn.parallel.packets import packets_of, send_all
 
 
 class ModelHook:
@@ -22,7 +22,7 @@ class ModelHook:
         model = self.model
         if model.syncs_buffers():
             source = model.highest_rank(False)
-            broadcast(model.buffer_packets, model.process_group, source)
+            send_all(model.buffer_packets, model.process_group, source)
         reducing = model.highest_rank(False) >= 0
         model.require_forward_param_sync = reducing
         if reducing:
@@ -33,4 +33,4 @@ class ModelHook:
         model = self.model
         tensors = [parameter for _, parameter in model.named] + model.buffers_to_sync
         source = model.highest_rank(is_last_joiner)
-        broadcast(packets_of(tensors), model.process_group, source)
+        send_all(packets_of(tensors), model.process_group, source)

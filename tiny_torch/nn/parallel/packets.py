@@ -47,7 +47,7 @@ def packets_of(tensors: list[Any]) -> list[Packet]:
     return [Packet(row) for row in rows.values()]
 
 
-def broadcast(packets: list[Packet], group: Any, source: int) -> None:
+def send_all(packets: list[Packet], group: Any, source: int) -> None:
     """Gives all ranks the values of one."""
     for packet in packets:
         packet.send(group, source)
