@@ -31,7 +31,7 @@ from tiny_torch.tensor import wrap
 LARGEST = 16 * 1024  # bytes of a message
 HEADER = 128  # bytes of links.HEADER
 PLACE = HEADER + LARGEST
-PIECE = 1 << 20  # bytes of a large row that go through at once
+PIECE = 1 << 22  # bytes of a large row that may go through at once
 KINDS = 256  # of rows whose places are kept
 SPIN = 50e-6  # seconds for which a rank looks before it sleeps
 IN_ORDER = platform.machine() in ("x86_64", "AMD64")
