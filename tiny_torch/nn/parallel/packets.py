@@ -15,27 +15,31 @@ class Packet:
     """Tensors of a device, sent as one row of bytes; or a single one, from where it is."""
 
     def __init__(self, tensors: list[Any]) -> None:
-        self.tensors, self.row = tensors, tensors[0].detach()
-        self.places: list[Any] = []  # of several tensors, in the row
+        self.tensors = tensors
+        self.row: Any = None
+        self.places: list[Any] = []  # of the tensors, in the row
         if len(tensors) == 1:
             return
         sizes = [t.numel() * t.element_size() for t in tensors]
         ends = list(itertools.accumulate(-(-size // ALIGN) * ALIGN for size in sizes))
-        self.row = torch.empty(ends[-1], dtype=torch.uint8, device=self.row.device)
+        self.row = torch.empty(ends[-1], dtype=torch.uint8, device=tensors[0].device)
         for t, start, size in zip(tensors, [0, *ends], sizes, strict=False):
             self.places.append(self.row[start : start + size].view(t.dtype).view(t.shape))
 
+    @torch.no_grad()
     def send(self, group: Any, source: int) -> None:
         """Gives all ranks the tensors of one."""
+        if self.row is None:
+            torch.distributed.broadcast(self.tensors[0].detach(), group=group, group_src=source)
+            return
         is_source = group.rank() == source
-        with torch.no_grad():
-            if is_source:
-                for tensor, place in zip(self.tensors, self.places, strict=False):
-                    place.copy_(tensor)
-            torch.distributed.broadcast(self.row, group=group, group_src=source)
-            if not is_source:
-                for tensor, place in zip(self.tensors, self.places, strict=False):
-                    tensor.copy_(place)
+        if is_source:
+            for place, tensor in zip(self.places, self.tensors, strict=True):
+                place.copy_(tensor)
+        torch.distributed.broadcast(self.row, group=group, group_src=source)
+        if not is_source:
+            for place, tensor in zip(self.places, self.tensors, strict=True):
+                tensor.copy_(place)
 
 
 def packets_of(tensors: list[Any]) -> list[Packet]:
