@@ -44,14 +44,15 @@ pb::list launches_of(const Program& program) {
   return answer;
 }
 
-// Of each buffer: bytes, kind of memory, and the first and last launch that use it; -1 where none
-// does.
+// Of each buffer: bytes, kind of memory, the first and last launch that use it, -1 where none does;
+// and where it lies: the number of a piece of memory, and how many bytes behind its begin.
 pb::list buffers_of(const Program& program) {
   pb::list answer;
   for (size_t i = 0; i < program.buffers().size(); ++i) {
     const Buffer& buffer = program.buffers()[i];
+    const auto [region, offset] = program.places()[i];
     answer.append(pb::make_tuple(buffer.bytes, program.memory_of(static_cast<int>(i)), buffer.first,
-                                 buffer.last));
+                                 buffer.last, region, offset));
   }
   return answer;
 }

@@ -26,7 +26,10 @@ def test_a_plan_on_meta_is_that_of_the_cpu(name):
     with torch.device("meta"):
         dry = plan(step_of(torch, name, mode=Mode("meta")))
     assert dry.launches == real.launches
-    used = [[b for b in p.buffers if b.first >= 0 and b.memory != "scratch"] for p in (dry, real)]
+    # where they lie is another matter: real kernels' scratch memory takes room, too
+    used = [
+        [b[:4] for b in p.buffers if b.first >= 0 and b.memory != "scratch"] for p in (dry, real)
+    ]
     assert used[0] == used[1] and dry.flops == real.flops
     assert dry.result_bytes == real.result_bytes and dry.block_bytes <= real.block_bytes
 

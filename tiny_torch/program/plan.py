@@ -25,12 +25,17 @@ class Launch(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """Memory: "given", in the "block", a "result", a kernel's "scratch"; "none" within a chain."""
+    """Memory: "given", in the "block", a "result", a kernel's "scratch"; "none" within a chain.
+
+    It lies `offset` bytes behind the begin of the piece of memory number `region`.
+    """
 
     bytes: int
     memory: str
     first: int  # launches
     last: int
+    region: int
+    offset: int
 
 
 class Plan:
@@ -46,7 +51,9 @@ class Plan:
         self.program, self.places = program, places
         self.buffers = [Buffer(*each) for each in program.buffers]
         self.launches = []  # but not what runs only where a check fails, nor calls between them
+        self.labels = []  # all of them, as text
         for kernel, uses, alternative, flops, recorded in program.launches:
+            self.labels.append(" ".join([name_of_kernel(*kernel), *places[recorded]]))
             touched = sum(self.buffers[i].bytes for i in uses)
             if not alternative and kernel[0] != "calls":
                 flops *= kernel[1] != "is_finite"  # which takes a convolution's arguments

@@ -50,10 +50,10 @@ def name_of_kernel(family: str | None, name: str | None, dtype: Any) -> str:
     return kernel if dtype is None else f"{kernel} {str(dtype).removeprefix('torch.')}"
 
 
-def name_of(number: int, buffers: list[tuple[int, str, int, int]], seen: set[int]) -> str:
+def name_of(number: int, buffers: list[tuple], seen: set[int]) -> str:
     """%4, and where it is first named also what memory it has."""
     if number in seen:
         return f"%{number}"
     seen.add(number)
-    size, kind, _, _ = buffers[number]
+    size, kind, *_ = buffers[number]
     return f"%{number}({kind}, {size_text(size)})"

@@ -24,6 +24,12 @@ class Program {
     std::optional<NDArray> kept;  // bytes
   };
 
+  // Where a buffer lies: in which piece of memory, and how many bytes behind its begin.
+  struct Place {
+    int region;
+    int64_t offset;
+  };
+
   // What is done at a cut: by then the outputs of all launches before it are there.
   using Between = std::function<void(const std::vector<NDArray>& outputs)>;
 
@@ -76,6 +82,7 @@ class Program {
   const std::vector<Passed>& passed() const { return passed_; }  // "recorded" is the first
   const std::vector<ChainStep*>& chains() const { return chains_; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
+  const std::vector<Place>& places() const { return places_; }
   std::string memory_of(int buffer) const;  // "given", "block", "kept", "scratch", ...
   int64_t temporary_bytes() const { return sizes_[kTemporary]; }
   int64_t kept_bytes() const { return sizes_[kKept]; }
@@ -88,10 +95,6 @@ class Program {
 
  private:
   static constexpr int kTemporary = 0, kKept = 1, kFirstExternal = 2;
-  struct Place {
-    int region;
-    int64_t offset;
-  };
   struct Output {
     int buffer;
     int64_t offset;  // bytes from the buffer's first

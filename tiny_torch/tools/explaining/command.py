@@ -1,4 +1,7 @@
-"""`python -m tiny_torch explain script.py:LINE`: runs a script, and explains one of its lines."""
+"""`python -m tiny_torch explain script.py:LINE`: runs a script, and explains one of its lines.
+
+With `--program` in the place of a line: its programs (programs.py).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 from tiny_torch.compat import run
 from tiny_torch.tools.explaining.explanation import Explanation
 from tiny_torch.tools.explaining.lines import Line, extent
+from tiny_torch.tools.explaining.programs import explain_programs
 from tiny_torch.tools.explaining.watching import Watch
 
 PROGRAM = "python -m tiny_torch explain"
@@ -23,25 +27,40 @@ def arguments_of(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         PROGRAM, description="Runs a script, and tells the way of each op of one of its lines from "
         "Python to the kernel. The script ends there.",
-        usage=f"{PROGRAM} [-o PAGE] [--nth N] [--go-on] script.py:LINE [-- args…]",
+        usage=f"{PROGRAM} [-o PAGE] [--nth N] [--go-on] script.py:LINE [-- args…]\n"
+        f"       {PROGRAM} [-o PAGE] --program script.py [-- args…]",
     )  # fmt: skip
     parser.add_argument("line", metavar="script.py:LINE")
     parser.add_argument("-o", dest="page", metavar="PAGE", help="write an HTML page, too")
     parser.add_argument("--nth", type=int, default=0, metavar="N",
                         help="its N-th run; else the first that runs an op")  # fmt: skip
     parser.add_argument("--go-on", action="store_true", help="let the script run on afterwards")
+    parser.add_argument("--program", action="store_true",
+                        help="run the whole script, and tell its programs")  # fmt: skip
     cut = given.index("--") if "--" in given else len(given)
     found = parser.parse_args(given[:cut])
+    found.rest = given[cut + 1 :]
+    if found.program:
+        if found.nth or found.go_on:
+            parser.error("--program takes a script, and neither --nth nor --go-on")
+        return found
     found.script, _, number = found.line.rpartition(":")
     if not found.script or not number.isdigit() or found.nth < 0:
         parser.error("expected script.py:LINE, and N from 1 on")
-    found.number, found.rest = int(number), given[cut + 1 :]
+    found.number = int(number)
     return found
 
 
 def main(given: list[str]) -> int:
     """The exit code. What the script raises goes on."""
     wanted = arguments_of(given)
+    if wanted.page and not os.path.isdir(os.path.dirname(os.path.abspath(wanted.page))):
+        return fail(f"there is no folder for {wanted.page}")
+    target = wanted.page and os.path.abspath(wanted.page)  # the script may go elsewhere
+    if wanted.program:
+        if not os.path.isfile(wanted.line):
+            return fail(f"there is no script {wanted.line}")
+        return explain_programs(wanted.line, lambda: run.main([wanted.line, *wanted.rest]), target)
     try:
         with open(wanted.script, encoding="utf-8") as file:
             source = file.read()
@@ -50,9 +69,6 @@ def main(given: list[str]) -> int:
         return fail(f"cannot read {wanted.script}: {error}")
     if lines is None:
         return fail(f"{wanted.line} holds no statement")
-    if wanted.page and not os.path.isdir(os.path.dirname(os.path.abspath(wanted.page))):
-        return fail(f"there is no folder for {wanted.page}")
-    target = wanted.page and os.path.abspath(wanted.page)  # the script may go elsewhere
     found: list[Explanation] = []
 
     def done(watch: Watch, failed: bool) -> None:
