@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch import compiler
 from tiny_torch._dynamo import config as config
 from tiny_torch._dynamo import eval_frame as eval_frame
+from tiny_torch._dynamo.explaining import explain
 from tiny_torch.compat.refused import refusing
 from tiny_torch.compiler import (
     InvalidBackend,
@@ -54,7 +55,6 @@ def mark_static(t: Any, index: Any = None) -> None:
     """Marks a dimension whose size stays: nothing is compiled for one."""
 
 
-explain = refusing("torch._dynamo.explain", "there is no compiler whose graphs could be told")
 export = refusing("torch._dynamo.export", "it has no graphs of programs")
 
 __all__ = [
