@@ -2,6 +2,8 @@
 
 import html
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -10,7 +12,6 @@ from tiny_torch import nn
 from tiny_torch.program import record
 from tiny_torch.program.page import HEIGHT, STRIP, WIDTH, drawing
 from tiny_torch.program.plan import Plan
-from tiny_torch.tools.explaining.command import main
 
 RECT = re.compile(
     r'<rect class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)">'
@@ -91,27 +92,35 @@ if sys.argv[1:] == ["go"]:
 """
 
 
-def test_the_command_prints_and_draws(tmp_path, capsys):
+def explain(*arguments):
+    """The command in a process of its own: the runner stays where it has been."""
+    command = [sys.executable, "-m", "tiny_torch", "explain", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_prints_and_draws(tmp_path):
     script, page = tmp_path / "train.py", tmp_path / "page.html"
     script.write_text(SCRIPT)
-    assert main(["-o", str(page), "--program", str(script), "--", "go"]) == 0
-    printed = capsys.readouterr().out
-    assert "Sequential\nforward: 2 launches" in printed and "\nbackward: " in printed
-    assert "read\nrefused: the function reads an element" in printed
+    done = explain("-o", page, "--program", script, "--", "go")
+    assert done.returncode == 0, done.stderr
+    assert "Sequential\nforward: 2 launches" in done.stdout and "\nbackward: " in done.stdout
+    assert "read\nrefused: the function reads an element" in done.stdout
     text = page.read_text()
     assert text.count('<svg viewBox="0 0 1000') == 2 and "refused: the function reads" in text
     assert "<title>" in text and "<script" not in text
 
 
-def test_scripts_that_have_no_programs(tmp_path, capsys):
-    script = tmp_path / "train.py"
-    script.write_text(SCRIPT)
-    assert main(["--program", str(script)]) == 1
-    assert "has compiled nothing that ran" in capsys.readouterr().err
-    assert main(["--program", str(tmp_path / "none.py")]) == 1
-    assert "there is no script" in capsys.readouterr().err
-    assert main(["-o", str(tmp_path / "no" / "p.html"), "--program", str(script)]) == 1
-    assert "there is no folder" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["--program", "--nth", "2", str(script)])
-    assert "neither --nth nor --go-on" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--program", "train.py"], 1, "has compiled nothing that ran"),
+        (["--program", "none.py"], 1, "there is no script"),
+        (["-o", "no/page.html", "--program", "train.py"], 1, "there is no folder"),
+        (["--program", "--nth", "2", "train.py"], 2, "neither --nth nor --go-on"),
+    ],
+)
+def test_scripts_that_have_no_programs(tmp_path, arguments, code, says):
+    (tmp_path / "train.py").write_text(SCRIPT)
+    paths = [str(tmp_path / a) if a.endswith(("py", "html")) else a for a in arguments]
+    done = explain(*paths)
+    assert done.returncode == code and says in done.stderr
