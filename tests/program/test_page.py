@@ -40,9 +40,7 @@ def recorded():
         return loss
 
     step(), step()
-    ((_, program, places),) = [
-        p for cases in step.cases.values() for c in cases for p in c.programs
-    ]
+    ((_, program, places),) = step.programs()
     return Plan(program, places)
 
 
@@ -66,7 +64,7 @@ def test_every_launch_and_chain_is_named():
     plan = recorded()
     found = rectangles(drawing(plan))
     launches = [text for kind, *_, text in found if kind == "launch"]
-    assert len(launches) == len(plan.labels)
+    assert len(launches) == len(plan.program.launches)
     assert launches[0].startswith("0: matmul float32 Sequential.0 ")
     assert "test_page.py:" in launches[0]
     chains = [text for kind, *_, text in found if kind == "chain"]

@@ -87,12 +87,15 @@ class Compiled:
         self.refusals: list[str] = []
         self.recorded = 0
 
+    def programs(self) -> list[tuple[str, Any, list]]:
+        """Of each program: what it is ("forward", "backward", "step"), itself, its lines."""
+        cases = [case for of_kind in self.cases.values() for case in of_kind]
+        return [program for case in cases for program in case.programs]
+
     def show(self) -> None:
         """Prints the programs: their launches, what each uses, and where its memory lies."""
-        for cases in self.cases.values():
-            for case in cases:
-                for what, program, places in case.programs:
-                    print(text_of(what, program, places))
+        for what, program, places in self.programs():
+            print(text_of(what, program, places))
         for why in self.refusals:
             print(f"refused: the function {why}")
 

@@ -10,7 +10,7 @@ import html
 from collections.abc import Iterable
 
 from tiny_torch.program.plan import Buffer, Plan
-from tiny_torch.program.show import text_of
+from tiny_torch.program.show import name_of_kernel, text_of
 from tiny_torch.utils.pages import document
 from tiny_torch.utils.sizes import size_text
 
@@ -51,7 +51,11 @@ def page(title: str, functions: Iterable[tuple[str, list[tuple], list[str]]]) ->
 
 def drawing(plan: Plan) -> str:
     """The plan's memory as SVG."""
-    launches, count = plan.labels, max(len(plan.labels), 1)
+    launches = [
+        " ".join([name_of_kernel(*kernel), *plan.places[recorded]])
+        for kernel, *_, recorded in plan.program.launches
+    ]
+    count = max(len(launches), 1)
     drawn = [(i, b) for i, b in enumerate(plan.buffers) if b.memory in PLACED and b.first >= 0]
     ends: dict[int, int] = {}  # bytes of each piece of memory
     for _, b in drawn:

@@ -51,9 +51,7 @@ class Plan:
         self.program, self.places = program, places
         self.buffers = [Buffer(*each) for each in program.buffers]
         self.launches = []  # but not what runs only where a check fails, nor calls between them
-        self.labels = []  # all of them, as text
         for kernel, uses, alternative, flops, recorded in program.launches:
-            self.labels.append(" ".join([name_of_kernel(*kernel), *places[recorded]]))
             touched = sum(self.buffers[i].bytes for i in uses)
             if not alternative and kernel[0] != "calls":
                 flops *= kernel[1] != "is_finite"  # which takes a convolution's arguments

@@ -14,7 +14,6 @@ from typing import Any
 
 from tiny_torch.program import compiled
 from tiny_torch.program.page import page
-from tiny_torch.program.show import text_of
 
 
 class Held(list):
@@ -44,23 +43,17 @@ def explain_programs(script: str, run: Callable[[], Any], target: str | None) ->
         except SystemExit as error:
             if error.code not in (None, 0):
                 raise
-    functions = [
-        (name_of(each), [p for cases in each.cases.values() for c in cases for p in c.programs],
-         each.refusals)
-        for each in held if isinstance(each, compiled.Compiled)
-    ]  # fmt: skip
-    if not any(programs or refusals for _, programs, refusals in functions):
+    functions = [each for each in held if isinstance(each, compiled.Compiled)]
+    if not any(each.programs() or each.refusals for each in functions):
         print(f"explain: {script} has compiled nothing that ran", file=sys.stderr)
         return 1
-    for name, programs, refusals in functions:
-        print(name)
-        for what, program, places in programs:
-            print(text_of(what, program, places))
-        for why in refusals:
-            print(f"refused: the function {why}")
+    for each in functions:
+        print(name_of(each))
+        each.show()
     if target:
         with open(target, "w", encoding="utf-8") as file:
-            file.write(page(f"The programs of {os.path.basename(script)}", functions))
+            facts = [(name_of(each), each.programs(), each.refusals) for each in functions]
+            file.write(page(f"The programs of {os.path.basename(script)}", facts))
         print(f"explain: {target}", file=sys.stderr)
     return 0
 

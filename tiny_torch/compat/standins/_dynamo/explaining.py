@@ -78,8 +78,7 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         plain = getattr(f, "_orig_mod", f)  # of what is compiled already
         compiled = Compiled(plain.function if isinstance(plain, Compiled) else plain)
         compiled(*args, **kwargs)
-        cases = [case for kind in compiled.cases.values() for case in kind]
-        programs = [program for case in cases for _, program, _ in case.programs]
+        programs = [program for _, program, _ in compiled.programs()]
         ops = [[name_of_kernel(*kernel) for kernel, *_ in p.launches] for p in programs]
         reasons = [reason_of(text) for text in compiled.refusals]
         count = sum(map(len, ops))
