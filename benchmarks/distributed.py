@@ -100,7 +100,7 @@ def repeats(line: str) -> int:
     """How often a line runs in a round."""
     if not line.startswith("all_reduce"):
         return 5
-    return max(3, min(300, (8 << 20) // SIZES[line.removeprefix("all_reduce ")]))
+    return max(10, min(300, (64 << 20) // SIZES[line.removeprefix("all_reduce ")]))
 
 
 # --------------------------------------------------------------------------------------- the ranks
