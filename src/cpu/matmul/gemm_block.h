@@ -195,6 +195,14 @@ bool in_place(const Product<T>& g, const Range& range) {
   return range.rows <= kLow && g.b_col == 1;
 }
 
+// Whether tiles read their rows of A where they are. Not rows a page apart: they would all have
+// the same few lines of the first cache.
+template <class T>
+bool rows_in_place(const Product<T>& g) {
+  constexpr int64_t kPage = 4096;
+  return g.a_col == 1 && g.a_row * int64_t(sizeof(T)) % kPage != 0;
+}
+
 // In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
 template <class T>
 int64_t panel_a_size(int64_t depth) {
@@ -207,14 +215,14 @@ int64_t scratch_size(int64_t rows, int64_t cols, int64_t depth) {
   return blocks(rows, kRows) * panel_a_size<T>(depth) + round_up(cols, kCols<T>) * depth + kCols<T>;
 }
 
-// The rows of A of a range, in panels. What fills its tiles is read in place if A lies along k.
+// The rows of A of a range, in panels; not what is read in place, by tiles that it fills.
 template <class T>
 void pack_a(const Product<T>& g, const Range& range, T* panels) {
   const int64_t rows = range.i_end - range.i, size = panel_a_size<T>(g.depth);
   const int64_t whole = rows / kRows * kRows;
   // An A by columns is packed some columns at a time, so that memory is read in long runs.
   const int64_t step = g.a_row == 1 ? 16 : range.depth;
-  for (int64_t q = 0; g.a_col != 1 && q < range.depth; q += step) {
+  for (int64_t q = rows_in_place(g) ? range.depth : 0; q < range.depth; q += step) {
     const int64_t p = range.p + q;
     for (int64_t i = range.i; i < range.i + whole; i += kRows) {
       pack<T, kRows>(panels + (i - range.i) / kRows * size + q * kRows,
@@ -223,7 +231,7 @@ void pack_a(const Product<T>& g, const Range& range, T* panels) {
     }
   }
   for_tiles(range.i + whole, range.i_end, [&](auto width, int64_t i) {
-    if (g.a_col == 1 && rows - whole == width) return;
+    if (rows_in_place(g) && rows - whole == width) return;
     pack<T, decltype(width)::value>(panels + whole / kRows * size,
                                     g.a + i * g.a_row + range.p * g.a_col, g.a_col, g.a_row,
                                     range.depth, g.m - i, readable_a(g, i, range.p));
@@ -270,7 +278,7 @@ void multiply_rows(const Product<T>& g, const Range& range, int64_t i, const T* 
   const int64_t p = range.p, depth = range.depth, rows = smaller(Rows, range.i_end - i);
   const bool add = g.accumulate || p > 0;
   Operands<T> x = {panel_a, 1, Rows, nullptr, 0, depth};
-  if (g.a_col == 1 && rows == Rows) {
+  if (rows_in_place(g) && rows == Rows) {
     x.a = g.a + i * g.a_row + p;
     x.a_row = g.a_row;
     x.a_col = 1;
