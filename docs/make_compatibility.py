@@ -157,7 +157,7 @@ def absent_spaces() -> list[tuple[str, int]]:
             ours = None
         if hasattr(ours, "refusal"):  # what is in it raises when it is called
             ours = None
-        # tiny_torch.export has names of its own: graphs, and C
+        # tiny_torch.tools.export has names of its own: graphs, and C
         if any(hasattr(ours, known) for known in theirs):
             raise SystemExit(f"torch.{name} is here: take it out of LACKING")
         counts.append((f"torch.{name}", len(theirs)))

@@ -139,7 +139,7 @@ def twin(compiled):
 @pytest.fixture
 def homework(tmp_path, capsys, monkeypatch):
     """`python -m tiny_torch homework …` in a folder of its own: its exit code and its words."""
-    from tiny_torch.homework import command  # after TINY_TORCH_CUDA is set
+    from tiny_torch.tools.homework import command  # after TINY_TORCH_CUDA is set
 
     monkeypatch.chdir(tmp_path)
 

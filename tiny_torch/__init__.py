@@ -59,7 +59,7 @@ from tiny_torch.tensor import Tensor
 newaxis = None
 
 if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when it is asked for
-    from tiny_torch import cuda, distributed, distributions, export, func
+    from tiny_torch import cuda, distributed, distributions, func
     from tiny_torch.amp import GradScaler
     from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from tiny_torch.compat import backends, cpu
@@ -77,13 +77,13 @@ if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when
     from tiny_torch.distributed import work as futures
     from tiny_torch.exchange import safetensors, serialization
     from tiny_torch.exchange.serialization import load, save
-    from tiny_torch.export import onnx
     from tiny_torch.func import vmap
     from tiny_torch.functions import torch_linalg as linalg
     from tiny_torch.functions import torch_signal as signal
     from tiny_torch.functions import torch_special as special
     from tiny_torch.functions._published import *
     from tiny_torch.tools import profiler
+    from tiny_torch.tools.export import onnx
     from tiny_torch.utils import metrics, testing
     from tiny_torch.vision import datasets, models, transforms
 

@@ -39,8 +39,8 @@ COMMANDS = {
     ),
     "explain": ("tools.explaining.command", "FILE:LINE", "the way of its ops, down to the kernels"),
     "apps": ("tools.apps", "[NAME args…]", "lists the example trainings, or runs one"),
-    "homework": ("homework.command", "list | …", "tasks, and the check of what you wrote"),
-    "to-c": ("export.command", "FILE …", "a saved model as one file of C"),
+    "homework": ("tools.homework.command", "list | …", "tasks, and the check of what you wrote"),
+    "to-c": ("tools.export.command", "FILE …", "a saved model as one file of C"),
     "where": ("tools.where", "NAME", "the files and lines behind a name such as exp"),
 }
 

@@ -16,7 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tiny_torch.homework.task import Task, all_tasks
+from tiny_torch.tools.homework.task import Task, all_tasks
 
 ROOT = Path(__file__).parents[2]
 FIGURE = "<!-- figure: "

@@ -1,7 +1,7 @@
 // What a student's kernels are compiled after: CUDA, as nvcc has it without a header, and no more.
 // Their file is an object by itself, which homework/5_cuda/glue.h starts.
 #pragma once
-#include <string.h>  // first: memcpy stands for the compiler's own (tiny_torch/homework/kernel.py)
+#include <string.h>  // first: memcpy stands for the compiler's own (tiny_torch/tools/homework/kernel.py)
 
 #include <cstdint>
 #include <cstdio>

@@ -14,10 +14,10 @@ import pytest
 from onnx_cases import MODELS, Call, Gpt, cnn, with_statistics
 
 import tiny_torch as torch
-from tiny_torch.export import ExportError, to_c, trace
-from tiny_torch.export import command as to_c_command
-from tiny_torch.export.c.plan import Plan, views_of
-from tiny_torch.export.c.writing import number
+from tiny_torch.tools.export import ExportError, to_c, trace
+from tiny_torch.tools.export import command as to_c_command
+from tiny_torch.tools.export.c.plan import Plan, views_of
+from tiny_torch.tools.export.c.writing import number
 
 nn, F = torch.nn, torch.nn.functional
 GCC = shutil.which("gcc")

@@ -4,7 +4,7 @@ They are tried as they are, and then with the rules for a file's text switched o
 process contains decides, and what a compiler takes.
 """
 
-from tiny_torch.homework.task import FOLDER, all_tasks
+from tiny_torch.tools.homework.task import FOLDER, all_tasks
 
 TASKS = all_tasks()
 ANSWERS = str(TASKS["1.1"].folder / "answers.py")
@@ -93,8 +93,8 @@ ATTACKS = {
         "import os\n    return open(f'/proc/{os.getppid()}/cmdline').read()"
     ),
     "Python by ctypes": strides(
-        "import ctypes\n    return ctypes.pythonapi.PyImport_ImportModule(b'tiny_torch.homework."
-        "trial')"
+        "import ctypes\n"
+        "    return ctypes.pythonapi.PyImport_ImportModule(b'tiny_torch.tools.homework.trial')"
     ),
     # ---- what is written back
     "equal to everything": strides(
@@ -491,7 +491,7 @@ ATTACKS |= {
     ),
     "a symbol of Python": kernel(
         'extern "C" int PyRun_SimpleString(const char*);\n',
-        'PyRun_SimpleString("import tiny_torch.homework.trial as t; t.check = None");',
+        'PyRun_SimpleString("import tiny_torch.tools.homework.trial as t; t.check = None");',
     ),
     "a symbol of NumPy's library": kernel(
         "#include <dlfcn.h>\n",

@@ -9,7 +9,7 @@ import pytest
 from attack_cases import ATTACKS, TASKS
 from honest_cases import HONEST, TILES
 
-from tiny_torch.homework import grading, kernel, rules, trial
+from tiny_torch.tools.homework import grading, kernel, rules, trial
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 QUICK = {n for n, task in TASKS.items() if task.language == "python" and n[0] in "178"}

@@ -11,9 +11,9 @@ import sys
 import pytest
 from submissions import STRIDES
 
-from tiny_torch.homework import grading
-from tiny_torch.homework.alike import pairs, runs
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework import grading
+from tiny_torch.tools.homework.alike import pairs, runs
+from tiny_torch.tools.homework.task import all_tasks
 
 TASKS = all_tasks()
 STRIDES_TOO = """
@@ -113,10 +113,10 @@ CLASS = {  # student: (files by task, points, what is told of 1.1)
         "is against the rules: line 1: `exec` is not for a solution",
     ),
     "ivy": (
-        strides("return (1,)", "from tiny_torch.homework import trial\ntrial.check = None"),
+        strides("return (1,)", "from tiny_torch.tools.homework import trial\ntrial.check = None"),
         0,
-        "is against the rules: line 1: imports tiny_torch.homework; a solution needs __future__, "
-        "typing, collections.abc, math",
+        "is against the rules: line 1: imports tiny_torch.tools.homework; a solution needs "
+        "__future__, typing, collections.abc, math",
     ),
     "jim": (strides("return [0] * 10**12"), 0, "raises an exception: MemoryError: "),
     "kim": (strides("raise SystemExit(0)"), 0, "raises an exception: SystemExit: 0"),
@@ -167,8 +167,8 @@ def table(folder):
         return listdir(path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tiny_torch.homework.trial.CASE", 5)
-        patch.setattr("tiny_torch.homework.grading.os.listdir", locked)
+        patch.setattr("tiny_torch.tools.homework.trial.CASE", 5)
+        patch.setattr("tiny_torch.tools.homework.grading.os.listdir", locked)
         return grading.grade(folder, TASKS, 4, 1)
 
 

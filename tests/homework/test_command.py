@@ -9,7 +9,7 @@ import sys
 import pytest
 from submissions import STRIDES
 
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework.task import all_tasks
 
 
 def test_a_students_way(homework, tmp_path):
@@ -82,7 +82,7 @@ def test_a_task_that_stands_alone_cannot_be_used(homework, tmp_path):
 
 
 def test_a_kernels_speed_is_told_once_it_has_passed(homework, tmp_path, monkeypatch):
-    monkeypatch.setattr("tiny_torch.homework.speed.SECONDS", 0)
+    monkeypatch.setattr("tiny_torch.tools.homework.speed.SECONDS", 0)
     homework("start", "4.4")
     assert homework("speed", "4.4")[0] == 2
     (tmp_path / "my_homework" / "4.4_sum_rows.cpp").write_text(all_tasks()["4.4"].solution())
@@ -149,8 +149,8 @@ def test_a_class_is_graded(homework, tmp_path):
 
 PUBLISHED = """
 import tiny_torch as torch
-from tiny_torch.homework import used
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework import used
+from tiny_torch.tools.homework.task import all_tasks
 
 task = all_tasks()["6.3"]
 ours, seen = task.solution(), []
@@ -170,8 +170,8 @@ def test_a_function_is_replaced_wherever_it_is_published_or_kept():
 
 UNSCALED = """
 import tiny_torch as torch
-from tiny_torch.homework import used
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework import used
+from tiny_torch.tools.homework.task import all_tasks
 
 task, seen = all_tasks()["7.3"], []
 mine = task.load(task.solution_text)

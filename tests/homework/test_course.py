@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tiny_torch.homework.course import tasks_of
-from tiny_torch.homework.new import make_course, make_task, untouched_files
-from tiny_torch.homework.task import all_tasks
-from tiny_torch.homework.trial import check
+from tiny_torch.tools.homework.course import tasks_of
+from tiny_torch.tools.homework.new import make_course, make_task, untouched_files
+from tiny_torch.tools.homework.task import all_tasks
+from tiny_torch.tools.homework.trial import check
 
 RIGHT = all_tasks()["7.5"].solution()
 

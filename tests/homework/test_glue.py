@@ -10,8 +10,8 @@ import shutil
 import pytest
 
 import tiny_torch as torch
-from tiny_torch.homework import kernel, used
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework import kernel, used
+from tiny_torch.tools.homework.task import all_tasks
 
 TASKS = {n: task for n, task in all_tasks().items() if task.language == "c++"}
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")

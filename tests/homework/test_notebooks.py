@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tiny_torch.homework import notebook
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework import notebook
+from tiny_torch.tools.homework.task import all_tasks
 
 TASKS = all_tasks()
 TRACKS = {"1": "1_views", "2": "2_autograd", "3": "3_nn", "6": "6_sequences"}

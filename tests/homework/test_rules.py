@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tiny_torch.homework import rules
-from tiny_torch.homework.task import all_tasks
-from tiny_torch.homework.trial import check
+from tiny_torch.tools.homework import rules
+from tiny_torch.tools.homework.task import all_tasks
+from tiny_torch.tools.homework.trial import check
 
 GRAPH = ("tiny_torch.autograd.graph",)
 PYTHON = {  # text: what is told

@@ -49,7 +49,7 @@ ALLOWED = {
 }
 PROGRAM = """
 import fcntl, json, mmap, os, resource, socket, sys, threading, time
-from tiny_torch.homework import sandbox
+from tiny_torch.tools.homework import sandbox
 path, codes = sys.argv[1], json.loads(sys.argv[2])
 end = os.pipe()[0]
 assert sandbox.shut([]) == []

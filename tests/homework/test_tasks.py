@@ -11,8 +11,8 @@ import subprocess
 import pytest
 from conftest import SOURCES
 
-from tiny_torch.homework.proof import LEAST, prove
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework.proof import LEAST, prove
+from tiny_torch.tools.homework.task import all_tasks
 
 TASKS = all_tasks()
 

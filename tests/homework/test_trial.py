@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from submissions import STRIDES as RIGHT
 
-from tiny_torch.homework import rules, telling
-from tiny_torch.homework.task import FOLDER, all_tasks
-from tiny_torch.homework.trial import check
-from tiny_torch.homework.values import encode
+from tiny_torch.tools.homework import rules, telling
+from tiny_torch.tools.homework.task import FOLDER, all_tasks
+from tiny_torch.tools.homework.trial import check
+from tiny_torch.tools.homework.values import encode
 
 STRIDES = all_tasks()["1.1"]
 SOFTMAX = all_tasks()["4.1"]
@@ -136,7 +136,9 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
         f"open({str(FOLDER / '1_views/1.1_contiguous_strides/answers.py')!r}, 'w')",
         "raised", "PermissionError",
     ),
-    "imports the grader": ("from tiny_torch.homework import trial", "raised", "PermissionError"),
+    "imports the grader": (
+        "from tiny_torch.tools.homework import trial", "raised", "PermissionError",
+    ),
     "patches what it can": (
         "import json, sys\n    json.dumps = lambda *x, **y: '{\"value\": \"passed\"}'\n"
         "    return None", "crash", "no answer",
@@ -172,7 +174,7 @@ def test_hostile_code(name):
 
 
 def test_an_endless_loop_is_ended(monkeypatch):
-    monkeypatch.setattr("tiny_torch.homework.trial.CASE", 1)
+    monkeypatch.setattr("tiny_torch.tools.homework.trial.CASE", 1)
     failure = failure_of("def contiguous_strides(shape):\n    while True: pass\n", free=False)
     assert (failure.kind, failure.text) == ("time", "no answer within 1 s: does a loop never end?")
 
@@ -187,7 +189,7 @@ while True: time.sleep(9)
 
 
 def test_half_an_answer_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr("tiny_torch.homework.trial.START", 9)
+    monkeypatch.setattr("tiny_torch.tools.homework.trial.START", 9)
     failure = failure_of(FOREVER.replace("REPLY", r"b'\x09\0\0'"))
     assert (failure.kind, failure.text[:20]) == ("time", "no answer within 9 s")
 
@@ -201,7 +203,7 @@ def test_a_forged_beginning_is_no_answer():
 
 def test_inputs_that_nobody_reads_are_not_waited_for(monkeypatch):
     """The pipe holds 64 KiB; the other end says that all is well, and sleeps."""
-    monkeypatch.setattr("tiny_torch.homework.trial.CASE", 2)
+    monkeypatch.setattr("tiny_torch.tools.homework.trial.CASE", 2)
     task = all_tasks()["2.2"]
     large = {**dict.fromkeys(("x", "y", "grad"), np.ones(1 << 16)), "needs": (True, True)}
     answers = {"cases": lambda rng: [("large", large)], "answer": lambda **_: None}
@@ -326,7 +328,7 @@ def test_a_cuda_kernel_whose_arrays_are_larger_than_its_stack():
 
 @linux
 def test_a_cuda_kernel_without_end_is_ended(monkeypatch):
-    monkeypatch.setattr("tiny_torch.homework.trial.CASE", 1)
+    monkeypatch.setattr("tiny_torch.tools.homework.trial.CASE", 1)
     body = "for (int i = threadIdx.x; i < size; i -= i % 2) y[0] += x[i];"
     verdict = check(all_tasks()["5.2"], SUM_ROWS.replace("BODY", body), 0)
     assert verdict.failure is not None

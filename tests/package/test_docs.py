@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tiny_torch
-from tiny_torch.homework.task import all_tasks
+from tiny_torch.tools.homework.task import all_tasks
 
 ROOT = Path(__file__).parents[2]
 LIFE = (ROOT / "docs/life-of-an-op.md").read_text()

@@ -12,7 +12,7 @@ import tiny_torch
 
 # What is written against the whole package, as users write: `import tiny_torch` comes first there.
 USERS = (
-    *("__main__", "distributed", "distributions", "exchange", "export", "func", "homework", "hub"),
+    *("__main__", "distributed", "distributions", "exchange", "func", "hub"),
     *("jit", "nn", "optim", "tools", "types", "utils", "vision"),
 )
 USING = (

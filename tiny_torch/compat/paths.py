@@ -28,7 +28,7 @@ def rows(text: str) -> list[tuple[str, str]]:
 
 # Path: the modules in it that are loaded when asked for. "." is the package itself.
 ROOMS = dict(rows("""
-.: cuda distributed distributions export func sparse
+.: cuda distributed distributions func sparse
 autograd: anomaly_mode functional profiler profiler_util
 cuda: amp
 distributed: algorithms checkpoint device_mesh distributed_c10d fsdp nn optim pipelining tensor
@@ -52,6 +52,7 @@ cpu: compat.cpu
 cuda.nvtx: compat.nvtx
 datasets: vision.datasets
 distributed.elastic.multiprocessing.errors: distributed.record
+export: tools.export
 futures: distributed.work
 linalg: functions.torch_linalg
 metrics: utils.metrics
@@ -62,7 +63,7 @@ nn.modules.fold: nn.modules.spatial
 nn.modules.pixelshuffle: nn.modules.spatial
 nn.modules.sparse: nn.modules.embedding
 nn.modules.upsampling: nn.modules.spatial
-onnx: export.onnx
+onnx: tools.export.onnx
 profiler: tools.profiler
 quasirandom: functions.random.sobol
 random: functions.random.generator
