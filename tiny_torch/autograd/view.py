@@ -1,6 +1,7 @@
-"""What a view knows of the tensor that it shows, and which writes through it are refused.
+"""What a view knows of its base, the tensor that it shows, and which writes through it are refused.
 
-Note [Views and writes], src/README.md.
+They share memory and version; what a write does to the base's graph: writes.py. Note [Views and
+writes], src/README.md.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ def values_named(function: Any, owner: Any) -> Iterator[Any]:
 def reachable(name: str, value: Any, kind: type, methods_of: Any = None) -> list[Any]:
     """Subclasses or instances of `kind` that the first calls name; a class's, if named like it."""
     owner = value if isinstance(value, type) else None
-    level = [getattr(value, "forward", None) or getattr(value, "step", value)]
+    layer = getattr(value, "forward", None if owner else value)
+    level = [layer] if layer else [f for f in vars(value).values() if plain(f)]
     like, seen, found = re.sub(r"_|\dd$", "", name.rpartition(".")[2]).lower(), set(), []
     for _ in range(6):
         values = list(
@@ -87,7 +88,7 @@ def reachable(name: str, value: Any, kind: type, methods_of: Any = None) -> list
             return sorted(alike, key=lambda x: len(x.__name__)) or here  # `like` itself first
         level = [f for f in map(plain, values) if f and OURS.match(f.__module__) and f not in seen]
         seen |= set(level)
-    return [] if methods_of else found[:2]
+    return found[:2] if layer and not methods_of else []
 
 
 def place(value: Any) -> Found | None:
@@ -118,7 +119,8 @@ def sources_of(device: str) -> tuple[Path, ...]:
 
 def shared_sources() -> tuple[Path, ...]:
     """What the kernels of several devices are made of."""
-    return tuple([p for p in files("src/core", ".h") if not {"api", "tables"} & {*p.parts}])
+    others = {"api", "program", "tables"}
+    return tuple([p for p in files("src/core", ".h") if not others & {*p.parts}])
 
 
 def find(pattern: str, paths: Iterable[Path]) -> Iterator[Found]:
@@ -133,8 +135,9 @@ def cpp(entry: str) -> Iterator[tuple[str, Found]]:
     for record in find(rf"^[A-Z]+\({entry},", files("src", ".def")):
         yield "record", record
         kind, *words = re.findall(r"(\w+)\(", record[2])
-        for word in words:
-            yield from [("formula", x) for x in find(rf"^[\w<> ]* {word}\([\w<>]+ x", sources)][:1]
+        for word in words:  # on a GPU it may be another, of numbers instead of vectors
+            for own in (files("src/cpu", ".h"), shared_sources(), sources_of("cuda")):
+                yield from [("formula", x) for x in find(rf"^[\w<> ]* {word}\([\w<>]+ x", own)][:1]
         expands = rf"^#define {kind}\("
         shared = [path.name for path, _, _ in find(rf"{expands}.* fill<", shared_sources())]
         here = "|".join([expands, *[rf'^#include "core/(\w+/)?{header}"' for header in shared]])
@@ -170,9 +173,10 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
                     if kinds.endswith("Args"):
                         places = {"core": shared_sources(), **places}
                     for device, sources in places.items():
-                        takers = list(find(rf"^[^/]*\b({kinds})\b", sources))
-                        same = [x for x in takers if re.search(rf"\b(run_)?{word}\b", x[2])]
-                        yield from [(device, x) for x in (same or takers)[:2]]
+                        takers = list(find(rf"^(?! *(enum|using))[^/]*\b({kinds})\b", sources))
+                        own = [x for x in takers if x[0].parent.name == header.stem] or takers
+                        same = [x for x in own if re.search(rf"\b(run_)?{word}\b", x[2])]
+                        yield from [(device, x) for x in (same or own)[:2]]
 
 
 def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:

@@ -8,7 +8,7 @@
 // Idle memory over 64 MiB, or over a quarter of what is in use if that is more, goes back to the
 // system, largest chunks first (trim). A request that fails empties the cache and tries again.
 // Python asks it by `torch.cpu.memory_allocated` and its like (tiny_torch/compat/cpu/memory.py).
-// Not here: streams, devices other than CPU.
+// Not here: streams, and a GPU's memory (cuda/device/allocator.h).
 #pragma once
 #include <atomic>
 #include <cstddef>

@@ -110,12 +110,12 @@ void variance_as(const VarianceArgs& a) {
   const int64_t parts = (size - 1) / kPart, whole = parts * kPart;
   const Scratch<Moments> moments(count * (parts + 1));
   if (parts)
-    run<T, FindMoments<T, kCentered>>(
+    run<T, FindMoments<T, kCentered>, true>(
         {in_parts(a.lines, kPart, parts), moments.data, parts, parts + 1});
   Lines some = a.lines;
   some.stream[0].data += some.stream[0].step * whole;
   some.size = size - whole;
-  run<T, FindMoments<T, kCentered>>({some, moments.data + parts, 1, parts + 1});
+  run<T, FindMoments<T, kCentered>, true>({some, moments.data + parts, 1, parts + 1});
   for (int64_t k = 0; k < count; ++k) {
     Moments all;
     for (int64_t part = 0; part <= parts; ++part) {
