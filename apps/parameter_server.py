@@ -7,8 +7,9 @@ The server has the parameters and the optimiser. A worker asks for the parameter
 of a batch, and sends each gradient as soon as backward has it, the last layers' first. In step, the
 server waits for all workers and takes one step with the mean, as one process would with the whole
 batch. With `--staleness S` it steps with each worker's gradients as they come, and lets a worker go
-on unless it is S steps ahead of the slowest: gradients are then of parameters that others have
-changed meanwhile (`staleness`, the mean number of such steps), and runs are not alike to the bit.
+on unless it is more than S steps ahead of the slowest: gradients are then of parameters that others
+have changed meanwhile (`staleness`, the mean number of such steps), and runs are not alike to the
+bit.
 
 Li et al. 2014, "Scaling Distributed Machine Learning with the Parameter Server"; Ho et al. 2013,
 "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server".

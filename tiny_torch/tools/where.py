@@ -172,11 +172,14 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
                     places = {device: sources_of(device) for device in DEVICES}
                     if kinds.endswith("Args"):
                         places = {"core": shared_sources(), **places}
+                    of_iter = rf"\b({word}\(const Iter&|Kernel entry\()"
+                    taken = of_iter if kinds == "Kernel" else rf"\b({kinds})\b"
                     for device, sources in places.items():
-                        takers = list(find(rf"^(?! *(enum|using))[^/]*\b({kinds})\b", sources))
+                        takers = list(find(rf"^(?! *(enum|using))[^/]*{taken}", sources))
                         own = [x for x in takers if x[0].parent.name == header.stem] or takers
-                        same = [x for x in own if re.search(rf"\b(run_)?{word}\b", x[2])]
-                        yield from [(device, x) for x in (same or own)[:2]]
+                        same = [x for x in own if re.search(rf"\b(run_)?{word}\(", x[2])]
+                        near = [x for x in own if word in x[0].stem]
+                        yield from [(device, x) for x in (same or near or own)[:2]]
 
 
 def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:
