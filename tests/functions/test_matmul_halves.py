@@ -59,6 +59,17 @@ def test_the_error_is_that_of_float32_sums_rounded_once(dtype, m, n, k):
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("n, k", [(1, 1), (3, 40), (17, 31), (65, 257), (1030, 300), (2100, 513)])
+def test_a_row_is_that_of_the_product_of_floats_rounded(dtype, n, k):
+    a, b = draw(1, k, dtype=dtype), draw(k, n, dtype=dtype)
+    expected = (a.float() @ b.float()).to(dtype).float()
+    for x in laid_out(a):
+        for y in laid_out(b):
+            assert same_bits((x @ y).float(), expected)
+            assert same_bits((y.t() @ x.t()).t().float(), expected)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("k", [1, 24, 31, 513, 1100])
 def test_a_part_of_a_product_has_the_bits_of_the_whole(dtype, k):
     a, b = draw(60, k, dtype=dtype), draw(k, 70, dtype=dtype)

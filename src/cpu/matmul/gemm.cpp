@@ -55,7 +55,7 @@ void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
     const int64_t depth = smaller(g.depth, g.k - p);
     for (int64_t q = 0; q < depth; ++q) x[q] = element(g.a + (p + q) * g.a_col);
     const T* b = g.b + p * g.b_row + j * g.b_col;
-    const VectorBlock<T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
+    const VectorBlock<T, T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
     by_columns ? sum_columns(block, sums) : sum_rows(block, sums);
     write_sums(g, sums, 0, 0, j, 1, width, g.accumulate || p > 0);
   }

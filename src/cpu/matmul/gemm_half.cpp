@@ -171,37 +171,23 @@ void compute_part(const Product<typename By::Half>& g, const Part& part, const M
     add_block(g, part, p, false, memory, shared, memory.sums, sums_row);
 }
 
-// ---- C as a single row: C[0, j:j_end], at most kHalfStrip elements. -----------------------------
+// ---- C as a single row: C[0, j:j_end], at most kStrip elements. ---------------------------------
 
-constexpr int64_t kHalfStrip = 64;
-
-// A block of B is converted at a time; the sums are those of gemm_vector.h.
+// The sums are those of gemm_vector.h.
 template <class Stored>
-void half_vector_product(const Product<Stored>& g, int64_t j, int64_t j_end, float* memory) {
+void half_vector_product(const Product<Stored>& g, int64_t j, int64_t j_end) {
   constexpr int n = lanes<float>;
   const int64_t width = j_end - j;
   const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
-  float sums[kHalfStrip + n], total[kHalfStrip + n] = {}, x[kDeepest<float> + n];
-  const auto convert = [](float* to, const Stored* from, int64_t stride, int64_t count) {
-    Stored line[n];
-    for (int64_t s = 0; s < count; s += n) {
-      const Stored* const whole = whole_line(from + s * stride, stride, count - s, line);
-      store(to + s, from_bits(Widened<Stored>::along(whole)));
-    }
-  };
+  float sums[kStrip], total[kStrip] = {}, x[kDeepest<float> + n];
   for (int64_t p = 0; p < g.k; p += g.depth) {
-    const int64_t depth = smaller(g.depth, g.k - p), row = round_up(depth, n);
-    convert(x, g.a + p * g.a_col, g.a_col, depth);
-    const Stored* const b = g.b + p * g.b_row + j * g.b_col;
-    if (by_columns) {
-      for (int64_t s = 0; s < width; ++s) convert(memory + s * row, b + s * g.b_col, 1, depth);
-      sum_columns(VectorBlock<float>{x, memory, depth, width, 1, row, width * row}, sums);
-    } else {
-      for (int64_t q = 0; q < depth; ++q)
-        convert(memory + q * kHalfStrip, b + q * g.b_row, g.b_col, width);
-      sum_rows(VectorBlock<float>{x, memory, depth, width, kHalfStrip, 1, depth * kHalfStrip},
-               sums);
-    }
+    const int64_t depth = smaller(g.depth, g.k - p);
+    for (int64_t q = 0; q < depth; q += n)
+      store(x + q, load_some<float>(g.a + (p + q) * g.a_col, g.a_col, depth - q, depth - q));
+    const int64_t readable = (g.k - 1 - p) * g.b_row + (g.n - 1 - j) * g.b_col + 1;
+    const VectorBlock<float, Stored> block = {
+        x, g.b + p * g.b_row + j * g.b_col, depth, width, g.b_row, g.b_col, readable};
+    by_columns ? sum_columns(block, sums) : sum_rows(block, sums);
     for (int64_t s = 0; s < width; ++s) total[s] += sums[s];
   }
   finish(g, total, width, 0, j, 1, width);
@@ -209,14 +195,13 @@ void half_vector_product(const Product<Stored>& g, int64_t j, int64_t j_end, flo
 
 template <class Stored>
 void vector_products(const MatmulArgs& gemm, bool turn, int workers) {
-  const int64_t n = turn ? gemm.m : gemm.n, strips = blocks(n, kHalfStrip);
-  const int64_t per_worker = kHalfStrip * (kDeepest<float> + lanes<float>);
-  const Scratch<float> memory(workers * per_worker);
-  run_tasks(batch_size(gemm) * strips, workers, [&](int64_t task, int64_t worker) {
+  const int64_t n = turn ? gemm.m : gemm.n;
+  const int64_t strip = smaller(kStrip, round_up(blocks(n, 2 * workers), 64));
+  const int64_t strips = blocks(n, strip);
+  run_tasks(batch_size(gemm) * strips, workers, [&](int64_t task, int64_t) {
     const auto g = product_at<Stored>(gemm, block_depth<float>(gemm.k), task / strips);
-    const int64_t j = task % strips * kHalfStrip;
-    half_vector_product(turn ? transposed(g) : g, j, smaller(n, j + kHalfStrip),
-                        memory.data + worker * per_worker);
+    const int64_t j = task % strips * strip;
+    half_vector_product(turn ? transposed(g) : g, j, smaller(n, j + strip));
   });
 }
 

@@ -66,13 +66,13 @@ inline T element(const T* from) {
 }
 
 // L elements `stride` apart, of which only `used` count; the others are anything. `readable`
-// elements of memory may be read.
-template <class T>
-inline Vec<T> load_some(const T* from, int64_t stride, int64_t used, int64_t readable) {
-  if (stride == 1 && readable >= lanes<T>) return load(from);
-  T copy[lanes<T>] = {};
+// elements of memory may be read. S is T, or a half.
+template <class T, class S>
+inline Vec<T> load_some(const S* from, int64_t stride, int64_t used, int64_t readable) {
+  if (stride == 1 && readable >= lanes<T>) return Whole<T>().load(from);
+  S copy[lanes<T>] = {};
   for (int64_t i = 0; i < smaller(used, lanes<T>); ++i) copy[i] = element(from + i * stride);
-  return load(copy);
+  return Whole<T>().load(copy);
 }
 
 // Packs (depth, Width) entries, source[p * along + j * across], of which only `used` exist across;
@@ -92,7 +92,7 @@ void pack(T* panel, const T* source, int64_t along, int64_t across, int64_t dept
       for (int64_t p = 0; p < depth; ++p) store(to + p * Width, Vec<T>{});
     } else if (across == 1) {
       for (int64_t p = 0; p < depth; ++p) {
-        store(to + p * Width, load_some(from + p * along, 1, count, left - p * along));
+        store(to + p * Width, load_some<T>(from + p * along, 1, count, left - p * along));
       }
     } else {
       const int64_t whole = along == 1 ? depth / n * n : 0;

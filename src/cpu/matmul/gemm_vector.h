@@ -11,9 +11,11 @@ namespace {
 
 constexpr int64_t kStrip = 1024;
 
-template <class T>
+// B is of T, or of halves that are converted as they are read.
+template <class T, class S>
 struct VectorBlock {
-  const T *x, *b;        // (depth), contiguous; (depth, width)
+  const T* x;            // (depth), contiguous
+  const S* b;            // (depth, width)
   int64_t depth, width;  // at most kDeepest (of gemm_block.h), kStrip
   int64_t b_row, b_col;
   int64_t readable;  // elements of memory that may be read from b on
@@ -31,8 +33,9 @@ inline Vec<T> add_as_tree(Vec<T>* sums) {
 
 // sums[s + r] += x[r] * row r + x[L + r] * row L + r, for r < Rows: 2 * Rows rows of B in one go
 // are streams enough to keep memory busy.
-template <class T, int Rows>
-inline void add_rows(Vec<T>* sums, const T* x, const T* b, int64_t b_row, int64_t width) {
+template <class T, int Rows, class S>
+inline void add_rows(Vec<T>* sums, const T* x, const S* b, int64_t b_row, int64_t width) {
+  const Whole<T> whole;
   constexpr int n = lanes<T>;
   Vec<T> x0[Rows], x1[Rows];
 #pragma GCC unroll 4
@@ -40,21 +43,21 @@ inline void add_rows(Vec<T>* sums, const T* x, const T* b, int64_t b_row, int64_
     x0[r] = splat(x[r]);
     x1[r] = splat(x[n + r]);
   }
-  const T* b1 = b + n * b_row;
+  const S* b1 = b + n * b_row;
   for (int64_t s = 0; s < width; s += n) {
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) {
       Vec<T> sum = sums[s + r];
-      sum += x0[r] * load(b + s + r * b_row);
-      sum += x1[r] * load(b1 + s + r * b_row);
+      sum += x0[r] * whole.load(b + s + r * b_row);
+      sum += x1[r] * whole.load(b1 + s + r * b_row);
       sums[s + r] = sum;
     }
   }
 }
 
 // B by rows, or with any strides: each L columns have L vectors of sums, sum p % L of every column.
-template <class T>
-void sum_rows(const VectorBlock<T>& g, T* total) {
+template <class T, class S>
+void sum_rows(const VectorBlock<T, S>& g, T* total) {
   constexpr int n = lanes<T>, rows = n < 4 ? n : 4;
   Vec<T> sums[kStrip];
   for (int64_t s = 0; s < g.width; s += n) {
@@ -71,34 +74,36 @@ void sum_rows(const VectorBlock<T>& g, T* total) {
   for (; p < g.depth; ++p) {
     for (int64_t s = 0; s < g.width; s += n) {
       const int64_t at = p * g.b_row + s * g.b_col;
-      sums[s + p % n] += g.x[p] * load_some(g.b + at, g.b_col, g.width - s, g.readable - at);
+      sums[s + p % n] += g.x[p] * load_some<T>(g.b + at, g.b_col, g.width - s, g.readable - at);
     }
   }
   for (int64_t s = 0; s < g.width; s += n) store(total + s, add_as_tree<T>(sums + s));
 }
 
 // B by columns (b_row is 1), L of them at a time: each has a vector of sums, sum p % L in its lane.
-template <class T>
-void sum_columns(const VectorBlock<T>& g, T* total) {
+template <class T, class S>
+void sum_columns(const VectorBlock<T, S>& g, T* total) {
   constexpr int n = lanes<T>;
   const int64_t whole = g.depth / n * n, rest = g.depth - whole;
   // A missing product must change no sum, not even -0: it is -0 * 0.
   T x_rest[n];
   for (int64_t p = 0; p < n; ++p) x_rest[p] = p < rest ? g.x[whole + p] : -T(0);
   for (int64_t s = 0; s < g.width; s += n) {
-    const T* b = g.b + s * g.b_col;
+    const S* b = g.b + s * g.b_col;
     const int64_t last = smaller(n, g.width - s) - 1;  // missing columns repeat the last one
     Vec<T> sums[n] = {};
     for (int64_t p = 0; p < whole; p += n) {
       const Vec<T> x = load(g.x + p);
 #pragma GCC unroll 16
-      for (int r = 0; r < n; ++r) sums[r] += x * load(b + p + smaller(r, last) * g.b_col);
+      for (int r = 0; r < n; ++r)
+        sums[r] += x * Whole<T>().load(b + p + smaller(r, last) * g.b_col);
     }
     if (rest > 0) {
       const Vec<T> x = load(x_rest);
+      const Front<T> front(rest);
 #pragma GCC unroll 16
       for (int r = 0; r < n; ++r) {
-        sums[r] += x * load_partial(b + whole + smaller(r, last) * g.b_col, rest);
+        sums[r] += x * front.load(b + whole + smaller(r, last) * g.b_col, T(0));
       }
     }
     transpose<T>(sums);
