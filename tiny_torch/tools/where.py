@@ -22,7 +22,11 @@ from tiny_torch import _core, reference
 from tiny_torch.autograd.graph import Op
 from tiny_torch.compat import absent
 
-SPACES = ("", "nn.functional.", "Tensor.", "nn.", "optim.", "linalg.", "utils.data.", "autograd.")
+SPACES = (
+    *("", "nn.functional.", "Tensor.", "nn.", "optim.", "linalg.", "utils.data.", "autograd."),
+    *("nn.utils.", "nn.init.", "optim.lr_scheduler.", "distributed.", "utils.checkpoint."),
+)
+HELPERS = "cast", "creation"  # whose kernels others call on the way to theirs
 DEVICES = "cpu", "cuda"  # that have kernels in src
 OURS = re.compile(r"tiny_torch(?!\.autograd)")  # whose functions lead to the ops that they are for
 Found = tuple[Path, int, str]  # a line of a file
@@ -149,7 +153,7 @@ def cpp(entry: str) -> Iterator[tuple[str, Found]]:
     name = (pair[1] or pair[2]) if pair else entry
     of_devices = [path for device in DEVICES for path in sources_of(device)]
     api = [path for path in files("src", ".cpp") if path not in of_devices]
-    for found in find(rf"^[A-Za-z][\w:<>,&* ]*[ *]{name}\([^;]*$", api):
+    for found in find(rf"^[A-Za-z][\w:<>,&* ]*[ *:]{name}\([^;]*$", api):
         yield "C++", found
         text = getlines(str(found[0]))
         body = kernels(found[0], "".join(text[found[1] :]).partition("\n}")[0])
@@ -160,6 +164,8 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
     """The entries of a device's tables that code calls; and what takes arguments of such a type."""
     calls = dict.fromkeys(re.findall(r"(\w+)(?:\(\w*\))?(?:->|\.)(?=(\w+))", code))
     for header, start, struct in find(r"^struct \w+Table {", files("src/core", ".h")):
+        if header.stem in HELPERS and header.stem != path.stem:
+            continue
         end = next(n for _, n, _ in find("^};", [header]) if n > start)
         for owner, word in calls if any(find(rf'^#include.*/{header.name}"', [path])) else ():
             for row in find(rf"^  \S.*(\(\*|\W){word}[\[);]", [header]):

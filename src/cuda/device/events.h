@@ -1,5 +1,5 @@
 // Events of the library's own: they have no times, and serve again. And memory that is released
-// while streams still use it.
+// while other streams than its own still use it (its own: allocator.h).
 #pragma once
 #include <deque>
 #include <map>

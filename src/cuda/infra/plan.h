@@ -1,4 +1,5 @@
-// Which kernel computes a product of matrices, and in what parts: by the sizes alone.
+// Which kernel computes a product of matrices, and in what parts: by the sizes alone. Float64 and
+// integers have no large tiles, and take kSimple for kTiles (matmul.cu).
 #pragma once
 #include "core/dims.h"
 #include "cuda/infra/block.h"
