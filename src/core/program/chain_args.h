@@ -43,6 +43,7 @@ struct ChainArgs {
   static constexpr int kMostOps = 40, kMostArrays = 48, kMostNumbers = 32;
   static constexpr int kMostInputs = 3, kMostDims = 3;
   static constexpr int kNone = -1;
+  static constexpr int64_t kMostElements = int64_t{1} << 31;  // a GPU divides 64 bits slowly
 
   enum class From : uint8_t { kLast, kSlot, kArray, kNumber };
   struct Source {
@@ -60,12 +61,13 @@ struct ChainArgs {
   struct Array {
     char* data;
     DType dtype;
-    uint8_t ndim;                                  // 1 at least
-    uint8_t packs;                                 // the kernel's own
-    int64_t shape[kMostDims], strides[kMostDims];  // the fastest dim first; bytes
+    uint8_t ndim;                // 1 at least
+    uint8_t packs;               // the kernel's own
+    uint32_t shape[kMostDims];   // the fastest dim first
+    int64_t strides[kMostDims];  // bytes
   };
 
-  int64_t numel = 0;
+  uint32_t numel = 0;
   int ops = 0, arrays = 0, numbers = 0;
   int slots = 0;  // results that are needed at once, beside the last one
   Op op[kMostOps];

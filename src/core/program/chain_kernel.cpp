@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/devices/device.h"
+#include "core/dtypes/converted.h"
+#include "core/dtypes/with_type.h"
 #include "core/tables/cast.h"
 #include "core/tables/elementwise.h"
 
@@ -27,11 +29,11 @@ bool set_dims(ChainArgs::Array& array, const Iter& iter, int operand) {
     const int last = array.ndim - 1;
     if (size == 1) continue;
     if (last >= 0 && stride == array.strides[last] * array.shape[last]) {
-      array.shape[last] *= size;
+      array.shape[last] *= static_cast<uint32_t>(size);
       continue;
     }
     if (array.ndim == ChainArgs::kMostDims) return false;
-    array.shape[array.ndim] = size;
+    array.shape[array.ndim] = static_cast<uint32_t>(size);
     array.strides[array.ndim++] = stride;
   }
   if (array.ndim > 0) return true;
@@ -41,17 +43,11 @@ bool set_dims(ChainArgs::Array& array, const Iter& iter, int operand) {
 }
 
 float number_of(const Iter& iter, int operand) {
-  const char* const data = iter.operands[operand].data;
-  switch (iter.compute) {
-    case DType::Float16:
-      return *reinterpret_cast<const Half*>(data);
-    case DType::BFloat16:
-      return *reinterpret_cast<const BFloat16*>(data);
-    case DType::Bool:
-      return *data != 0;
-    default:
-      return *reinterpret_cast<const float*>(data);
-  }
+  float number = 0;
+  with_type(iter.compute, [&](auto type) {
+    number = converted<float>(read<decltype(type)>(iter.operands[operand].data));
+  });
+  return number;
 }
 
 bool is_number(const Iter& iter, int operand) {
@@ -110,8 +106,8 @@ bool KernelChains::takes(const ChainStep::Launches& before, const Step& step, co
   if (!link.elementwise || op == ops_.end() || before.links.size() == ChainArgs::kMostOps)
     return false;
   const Iter& iter = iter_of(link);
+  if (iter.numel > ChainArgs::kMostElements || !has_known_arrays(iter)) return false;
   if (op->second == ChainOp::copy && !copies_by_float(iter)) return false;
-  if (!has_known_arrays(iter)) return false;
   size_t entries = link.operands.size();
   for (const Link& each : before.links) entries += each.operands.size();
   std::vector<Use> all = before.operands;
@@ -156,7 +152,7 @@ bool KernelChain::run() const {
 void KernelChain::place(const std::vector<Hidden>& hidden) {
   args_ = {};
   arrays_.clear();
-  args_.numel = links_[0].numel;
+  args_.numel = static_cast<uint32_t>(links_[0].numel);
   std::vector<Node> all = nodes(hidden);
   choose_slots(all);
   for (const Node& node : all) args_.op[args_.ops++] = node.op;
