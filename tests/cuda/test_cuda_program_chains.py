@@ -279,6 +279,25 @@ def test_columns_of_one_result_are_of_one_chain():
     assert program_of(function, drawn(12, 2)).chains == [(0, 9)]
 
 
+def test_a_launch_that_shares_nothing_runs_before_a_chain():
+    mask = drawn(4, 5)
+    program = program_of(lambda x: (x * 0.3).masked_fill(mask > 0, -1e9) + x, drawn(8, 4, 5))
+    assert program.chains == [(0, 3)] and program.steps == 1
+
+
+def test_draws_are_those_of_eager():
+    def function(x):
+        return F.dropout(F.dropout(x * 2, 0.3).relu(), 0.5) + x
+
+    compiled, x = Compiled(function, fullgraph=True), drawn(60)
+    found, expected = [], []
+    for call, results in ((compiled, found), (function, expected)):
+        torch.manual_seed(3)
+        results += [call(x) for _ in range(3)]
+    assert all(map(same_bits, found, expected))
+    assert compiled.programs()[0][1].chains
+
+
 def test_elements_of_others_are_not_read():
     def function(x):
         y = x + 1
