@@ -63,6 +63,17 @@ def test_another_block_is_not_read():
     program_of(function, x)
 
 
+def test_columns_of_one_matrix_are_apart():
+    def function(x):
+        out = torch.empty(3000, 6)
+        for k in range(3):
+            out[:, 2 * k : 2 * k + 2] = x * k
+        out[:, 1:3].mul_(2)  # of two parts
+        return out
+
+    assert program_of(function, torch.randn(3000, 2)).chains == [(0, 5)]
+
+
 LINES = {
     "softmax": lambda x, y, w: torch.softmax(x * 0.3 + y, -1) * 2,
     "log_softmax": lambda x, y, w: (x * 0.3 + y).log_softmax(-1).exp(),

@@ -1,9 +1,10 @@
-// Chains: neighbouring launches of a program, elementwise and over lines, that run block by block.
+// Chains: neighbouring launches of a program over the same elements, which run together.
 //
-// One after another they would write whole arrays and read them again from far caches, each with
-// threads of its own. So each thread takes a block of a thousand elements through all of them,
-// by the same kernels over parts of their arguments (link.h), while it is in the first caches. What
-// only the chain uses is never in memory: it lies in a thread's own block.
+// One after another they would write whole arrays and read them again from far memory. As a chain,
+// some elements go through all of them, and then the next: what only the chain uses is never in
+// memory. On the CPU a thread takes a block of elements through the same kernels
+// (chain_blocks.h), where softmax and norms may join; a GPU has one kernel for all
+// (chain_kernel.h).
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace tt {
 
-class ChainStep final : public Step {
+class ChainStep : public Step {
  public:
   // An operand of one of the links.
   struct Operand {
@@ -22,6 +23,7 @@ class ChainStep final : public Step {
     int64_t first, last;  // bytes of the buffer, [first, last)
     int64_t item;         // bytes of an element, if they lie as they are walked; or 0
     bool writes;
+    int64_t run, period;  // as in Link::Operand
   };
   // Neighbouring launches, from number `first` on. Those that are no links run before.
   struct Launches {
@@ -32,54 +34,55 @@ class ChainStep final : public Step {
     int64_t granule = 1;           // a block is a multiple of so many elements
   };
 
-  ChainStep(std::vector<std::unique_ptr<Step>> steps, Launches launches, int first);
-
-  bool run() const override;
   // Of all threads: what a run needs beside the buffers.
-  int64_t thread_bytes() const { return threads() * (parts_bytes_ + blocks_bytes()); }
+  virtual int64_t thread_bytes() const { return 0; }
   int first() const { return first_; }
   int last() const { return first_ + static_cast<int>(steps_.size()) - 1; }
-  // Gives the threads memory for each buffer that only this chain uses, and that `may_move`;
-  // answers those.
+  // Finds the buffers that only this chain uses, and that `may_move`: they have no memory.
   std::vector<int> hide(const std::vector<Buffer>& buffers,
                         const std::function<bool(int buffer)>& may_move);
 
- private:
-  // A link as threads run it.
-  struct Work {
-    Link link;
-    void (*kernel)();
-    int64_t part;               // where a thread's copy of the arguments is
-    std::vector<int> place;     // of each operand in a thread's memory; or kElsewhere
-    std::vector<int64_t> step;  // from block to block, bytes
+ protected:
+  struct Hidden {
+    int buffer;
+    int from, until;  // the link that makes it, and the last that uses it
+    int64_t item;
   };
-  static constexpr int kElsewhere = -1;
 
-  int64_t blocks() const { return ceil_div(numel_, block_); }
-  int64_t threads() const;
-  int64_t blocks_bytes() const { return places_ * aligned(place_bytes_); }
-  // Sets a thread's parts to the block that begins at element `first`.
-  void begin(int64_t first, char* parts, char* memory) const;
-  // The last block may have fewer elements.
-  void cut(int64_t numel, char* parts) const;
-  // Runs a block, and sets the parts to the next.
-  void run_block(char* parts) const;
+  ChainStep(std::vector<std::unique_ptr<Step>> steps, Launches launches, int first);
+  void run_before() const;
+  // Is told what is hidden now, by the links that make it.
+  virtual void place(const std::vector<Hidden>& hidden) = 0;
 
+  std::vector<Link> links_;
+  std::vector<const Step*> of_links_;
+  std::vector<Operand> operands_;
+
+ private:
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<const Step*> before_;
-  std::vector<Operand> operands_;
   std::vector<int> used_before_;
-  std::vector<Work> works_;
   int first_;
-  int64_t numel_, block_, parts_bytes_ = 0;
-  int places_ = 0;  // that a thread needs, each of as many bytes:
-  int64_t place_bytes_ = 0;
 };
 
-// Puts chains in the place of launches that may run block by block: those over as many elements,
-// each of which reads and writes no other elements than the others do, or other lines. The buffers'
-// lives are stretched over the chain.
-std::vector<ChainStep*> make_chains(std::vector<std::unique_ptr<Step>>& steps,
+// How a device runs chains.
+class ChainMaker {
+ public:
+  virtual ~ChainMaker() = default;
+  // Whether a launch over as many elements, with these operands, may be the next link.
+  virtual bool takes(const ChainStep::Launches& before, const Step& step, const Link& link,
+                     const std::vector<ChainStep::Operand>& operands) const = 0;
+  virtual std::unique_ptr<ChainStep> make(std::vector<std::unique_ptr<Step>> steps,
+                                          ChainStep::Launches launches, int first) const = 0;
+};
+// The device's, or null.
+std::unique_ptr<ChainMaker> chain_maker(const Device& device);
+
+// Puts chains in the place of launches that may run together: those over as many elements, each of
+// which reads and writes no other elements than the others do, or other lines. The buffers' lives
+// are stretched over the chain.
+std::vector<ChainStep*> make_chains(const ChainMaker& maker,
+                                    std::vector<std::unique_ptr<Step>>& steps,
                                     const std::vector<Slot>& slots, std::vector<Buffer>& buffers);
 
 }  // namespace tt

@@ -1,9 +1,11 @@
-// Links: launches that may run block by block, and what a chain knows of them.
+// Links: launches that may run together, and what a chain knows of them.
 //
-// A block is some neighbouring elements of an elementwise launch, or some lines of softmax and
-// layer norm, which depend on nothing but those. A thread that runs blocks has a copy of the
-// arguments, a part, and sets its pointers and its number of elements.
+// On the CPU they run block by block. A block is some neighbouring elements of an elementwise
+// launch, or some lines of softmax and layer norm, which depend on nothing but those. A thread that
+// runs blocks has a copy of the arguments, a part, and sets its pointers and its number of
+// elements.
 #pragma once
+#include <numeric>
 #include <vector>
 
 #include "core/iter.h"
@@ -19,6 +21,8 @@ struct Link {
     int64_t reach;   // from its first byte to behind its last
     int64_t item;    // bytes of an element, if they lie as they are walked; or 0
     bool writes;
+    // It is some of the runs of `run` bytes that begin each `period` bytes, if that is not 0.
+    int64_t run = 0, period = 0;
   };
 
   std::vector<Operand> operands;   // none: the launch is no link
@@ -51,15 +55,18 @@ inline Link link_of(Iter& x) {
   for (int k = 0; k < x.count; ++k) {
     Iter::Entry& entry = x.operands[k];
     const int64_t item = itemsize(entry.dtype);
-    int64_t reach = item, dense = item;
-    bool in_order = true;
+    int64_t reach = item, run = item, period = 0;
     for (int d = 0; d < x.ndim; ++d) {
-      in_order &= entry.strides[d] == dense;
-      dense *= x.shape[d];
-      reach += (x.shape[d] - 1) * entry.strides[d];
+      const int64_t size = x.shape[d], step = entry.strides[d];
+      reach += (size - 1) * step;
+      if (period == 0 && step == run)
+        run *= size;
+      else if (size > 1)
+        period = std::gcd(period, step);
     }
+    const int64_t in_order = run == x.numel * item ? item : 0;
     link.operands.push_back(
-        {&entry.data, entry.strides[outer], reach, in_order ? item : 0, k == 0});
+        {&entry.data, entry.strides[outer], reach, in_order, k == 0, run, period});
   }
   link.cut = [](void* part, int64_t numel) {
     Iter& x = *static_cast<Iter*>(part);

@@ -3,7 +3,7 @@
 //   dead       launches whose results nobody reads are dropped                      dead.cpp
 //   doubles    an elementwise launch that repeats another reads the other's result  doubles.cpp
 //   recompute  what is cheap, and read late, is computed again rather than kept     recompute.cpp
-//   chains     neighbouring elementwise launches run block by block                 chain.h
+//   chains     neighbouring elementwise launches run together                       chain.h
 //   in_place   gradients are written over what they are made from                   in_place.h
 //   arena      buffers share bytes if they do not live at the same time             arena.cpp
 #pragma once

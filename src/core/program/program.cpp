@@ -97,7 +97,8 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
       is_plan_(recording.is_plan),
       outside_bytes_(recording.outside_bytes),
       generator_state_(std::move(recording.generator_state)) {
-  if (&device_ != &cpu_device()) passes_.choose(name_of(Pass::Chains), false);
+  const auto maker = chain_maker(device_);
+  if (!maker) passes_.choose(name_of(Pass::Chains), false);
   add_externals(recording, externals);
   if (before) {
     const int number = static_cast<int>(externals.size());
@@ -127,7 +128,7 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
   steps_ = std::move(listing.steps);
   slots_ = std::move(listing.slots);
   note_launches();
-  if (passes_.has(Pass::Chains)) chains_ = make_chains(steps_, slots_, buffers_);
+  if (passes_.has(Pass::Chains)) chains_ = make_chains(*maker, steps_, slots_, buffers_);
   draws_ = recording.draws;
   for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
   for (const Buffer& buffer : buffers_)

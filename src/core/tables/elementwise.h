@@ -31,6 +31,8 @@ enum class Quaternary : int {
 };
 #undef TT_NAME
 
+struct ChainArgs;  // core/program/chain_args.h
+
 template <class Op>
 constexpr int count_of() {
   return static_cast<int>(Op::kCount);
@@ -43,6 +45,8 @@ struct ElementwiseTable {
   Kernel quaternary[count_of<Quaternary>()][kDTypes];
   Kernel where[kDTypes];       // inputs: condition (not 0), x, y
   Kernel nan_to_num[kDTypes];  // inputs: x, and what replaces NaN, inf and -inf
+  // Ops one after the other as one kernel; null where launches that follow each other stay so.
+  void (*chain)(const ChainArgs& args);
 };
 
 }  // namespace tt

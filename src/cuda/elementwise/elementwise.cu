@@ -8,6 +8,7 @@ const ElementwiseTable elementwise_table = [] {
   ElementwiseTable all{};
   fill_unary(all);
   fill_of_more(all);
+  all.chain = chain;
   return all;
 }();
 

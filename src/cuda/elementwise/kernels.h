@@ -60,11 +60,6 @@ bool is_packable(DType dtype) {
          (std::is_same_v<T, float> && (dtype == DType::Float16 || dtype == DType::BFloat16));
 }
 
-template <class T>
-__device__ Pack<T> four_times(T x) {
-  return {{x, x, x, x}};
-}
-
 // The pack from element `first` on, of an array or a number.
 template <class T>
 __device__ Pack<T> load_pack(const Operands& all, int k, int64_t first) {

@@ -39,6 +39,11 @@ __device__ Pack<T> converted_pack(const Pack<Stored>& from) {
   return to;
 }
 
+template <class T>
+__device__ Pack<T> four_times(T x) {
+  return {{x, x, x, x}};
+}
+
 // As many blocks as there are elements for, each thread taking `per_thread`.
 inline Grid grid_of(int64_t numel, int64_t per_thread = 1) {
   const int64_t blocks = (numel + kThreads * per_thread - 1) / (kThreads * per_thread);

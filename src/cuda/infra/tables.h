@@ -3,8 +3,9 @@
 #include "core/devices/backend.h"
 
 namespace tt {
+struct ChainArgs;
 struct ForeachTable;
-}
+}  // namespace tt
 
 namespace tt::cuda {
 
@@ -14,6 +15,7 @@ TT_FAMILIES(TT_DECLARE)
 extern const ForeachTable foreach_table;  // of optim_table
 void fill_extremes(ReduceTable& table);   // argmax, argmin, logsumexp, variance
 void fill_samplers(RandomTable& table);
+void chain(const ChainArgs& args);         // of elementwise_table
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
 
 }  // namespace tt::cuda
