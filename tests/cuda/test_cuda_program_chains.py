@@ -1,7 +1,5 @@
 """Chains of programs of CUDA tensors: elementwise launches as one kernel, with eager's bits."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

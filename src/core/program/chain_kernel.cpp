@@ -145,6 +145,8 @@ bool KernelChain::run() const {
   ChainArgs args = args_;
   for (int i = 0; i < args.arrays; ++i)
     args.array[i].data = *links_[arrays_[i]->link].operands[arrays_[i]->number].where;
+  for (int i = 0; i < args.numbers; ++i)  // which may be others in each run
+    args.number[i] = number_of(iter_of(links_[numbers_[i].first]), numbers_[i].second);
   kernel_(args);
   return true;
 }
@@ -152,6 +154,7 @@ bool KernelChain::run() const {
 void KernelChain::place(const std::vector<Hidden>& hidden) {
   args_ = {};
   arrays_.clear();
+  numbers_.clear();
   args_.numel = static_cast<uint32_t>(links_[0].numel);
   std::vector<Node> all = nodes(hidden);
   choose_slots(all);
@@ -185,7 +188,8 @@ std::vector<KernelChain::Node> KernelChain::nodes(const std::vector<Hidden>& hid
       const Use* const x = operand_of(link, k);
       if (!x) {
         input = {ChainArgs::From::kNumber, uint8_t(args_.numbers)};
-        args_.number[args_.numbers++] = number_of(iter, k);
+        numbers_.emplace_back(link, k);
+        ++args_.numbers;
         continue;
       }
       int& value = node.value[k - 1];

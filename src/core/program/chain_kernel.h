@@ -40,7 +40,8 @@ class KernelChain final : public ChainStep {
   const std::vector<ChainOp> codes_;
   const Kernel kernel_;
   ChainArgs args_;
-  std::vector<const Operand*> arrays_;  // of args_
+  std::vector<const Operand*> arrays_;        // of args_
+  std::vector<std::pair<int, int>> numbers_;  // of args_: link, and its operand
 };
 
 class KernelChains final : public ChainMaker {
