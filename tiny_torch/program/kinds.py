@@ -13,12 +13,13 @@ from tiny_torch.program.guards import PLAIN
 from tiny_torch.tensor import Tensor
 
 TENSORS: set[type] = {Tensor, Parameter, Buffer}
+LEAVES = {*TENSORS, float, int, bool, str, type(None)}  # arguments that need no pytree
 CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
 
 
 def is_flat(args: tuple, kwargs: dict) -> bool:
     """Whether the arguments are their own leaves."""
-    return not kwargs and all(type(x) in TENSORS for x in args)
+    return not kwargs and all(type(x) in LEAVES for x in args)
 
 
 def kind_of(leaves: Any, spec: Any, numbers: list[float]) -> Any:
