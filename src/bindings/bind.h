@@ -23,6 +23,8 @@ namespace tt::py {
 // --------------------------------------------------------------------------------- conversions
 int64_t int_from(PyObject* object);
 Dims dims_from(PyObject* object);
+// The class of numbers that a recording follows; null before Python has set it.
+extern PyTypeObject* number_type;
 // nullopt where the object is no number.
 std::optional<Scalar> scalar_from(PyObject* object);
 

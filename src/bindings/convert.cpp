@@ -72,9 +72,30 @@ std::string type_name(PyObject* object) {
   return Py_TYPE(object)->tp_name;
 }
 
+PyTypeObject* number_type = nullptr;
+
+namespace {
+
+// A number of this thread's recording is followed; of another it is what float() makes of it.
+Scalar followed(PyObject* object) {
+  const Owned tape(PyObject_GetAttrString(object, "tape"));
+  if (!tape) throw PythonError();
+  const Recording* const r = recording();
+  if (!r || r->tape != tape.get()) return Scalar::of_double(Argument<double>::get(object));
+  const Owned value(PyObject_GetAttrString(object, "value")),
+      number(PyObject_GetAttrString(object, "number"));
+  if (!value || !number) throw PythonError();
+  Scalar scalar = Scalar::of_double(Argument<double>::get(value));
+  scalar.number = static_cast<int>(int_from(number));
+  return scalar;
+}
+
+}  // namespace
+
 std::optional<Scalar> scalar_from(PyObject* object) {
   if (PyFloat_Check(object)) return Scalar::of_double(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Scalar::of_bool(object == Py_True);
+  if (Py_TYPE(object) == number_type) return followed(object);
   // These have a number's methods if they have one element; NumPy is to compute with its own.
   if (!PyLong_Check(object) && (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0 ||
                                 is_of_pytorch(Py_TYPE(object))))

@@ -83,17 +83,19 @@ std::unique_ptr<Program> make_program(Recording& recording, const pb::sequence& 
 }
 
 // (results, what is kept or None), or None. At each cut calls between(results).
-pb::object run(Program& program, const pb::sequence& externals, const pb::object& between) {
+pb::object run(Program& program, const pb::sequence& externals, const pb::object& between,
+               const std::vector<double>& numbers) {
   const std::vector<NDArray> arrays = arrays_of(externals);
   std::optional<Program::Run> done;
   {
     const pb::gil_scoped_release released;
-    done = program.run(arrays, [&](const std::vector<NDArray>& outputs) {
+    const auto call_between = [&](const std::vector<NDArray>& outputs) {
       const pb::gil_scoped_acquire acquired;
       pb::list found;
       for (const NDArray& x : outputs) found.append(wrap(NDArray(x)));
       between(found);
-    });
+    };
+    done = program.run(arrays, call_between, numbers);
   }
   if (!done) return pb::none();
   pb::list results;
@@ -156,6 +158,9 @@ void add_program(pb::module_& module) {
            })
       .def("made", [](const Recording& r,
                       pb::handle x) { return r.find(array_arg(x).storage()->data) >= 0; })
+      .def("follow", [](Recording& r, pb::handle tape) { r.tape = tape.ptr(); })
+      .def_readonly("read", &Recording::read)
+      .def_readonly("apart", &Recording::apart)
       .def_readonly("stamp", &Recording::stamp)
       .def_property_readonly("launches", [](const Recording& r) { return r.steps.size(); });
   pb::class_<Passes>(module, "Passes")
@@ -167,7 +172,9 @@ void add_program(pb::module_& module) {
       .def_property_readonly_static("names", [](const pb::object&) { return Passes::names(); });
   pb::class_<Program>(module, "Program")
       .def(pb::init(&make_program))
-      .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none())
+      .def("run", &run, pb::arg("externals"), pb::arg("between") = pb::none(),
+           pb::arg("numbers") = std::vector<double>())
+      .def("follows", &Program::follows)
       .def("repeats",
            [](Program& program, const pb::sequence& externals, const pb::sequence& outputs) {
              const std::vector<NDArray> arrays = arrays_of(externals), found = arrays_of(outputs);
@@ -200,6 +207,9 @@ void add_program(pb::module_& module) {
       .def_property_readonly("result_bytes", &Program::result_bytes)
       .def_property_readonly("outside_bytes", &Program::outside_bytes);
   module.def("guards_hold", guards_hold);
+  module.def("set_number_type", [](const pb::type& type) {
+    number_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
+  });
   module.def("refuse_recording", [](const char* why) { refuse_recording(why); });
   module.def("unrecorded", [](const pb::object& call) {
     const Unrecorded unrecorded;

@@ -199,13 +199,13 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
       continue;
     }
     Entry& entry = operands[count++];
-    entry.data = scalars_[i];
+    entry.data = numbers[i].bytes;
     entry.dtype = compute;
     std::fill_n(entry.strides, std::max(ndim, 1), 0);
     if (!array)
-      std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
+      numbers[i].take(std::get<Scalar>(inputs[i]), compute);
     else if (array->ndim() == 0 && array->device().on_host)
-      number_in(*array, out).write(compute, scalars_[i]);
+      numbers[i].take(number_in(*array, out), compute);
     else
       throw_mixed(out.device(), array->device());
   }

@@ -34,6 +34,7 @@ struct Iter {
   DType compute, result;
   int64_t shape[kMaxDims];
   Entry operands[kMaxOperands];
+  NumberOperand numbers[kMaxOperands];  // where operands that are no arrays point
 
   // Over contiguous memory, which add_flat() and add_number() name, the output first: where there
   // are no arrays.
@@ -44,8 +45,8 @@ struct Iter {
     operands[count++] = {data, compute, {single ? 0 : static_cast<int64_t>(itemsize(compute))}};
   }
   void add_number(const Scalar& number) {
-    number.write(compute, scalars_[count]);
-    operands[count] = {scalars_[count], compute, {0}};
+    numbers[count].take(number, compute);
+    operands[count] = {numbers[count].bytes, compute, {0}};
     ++count;
   }
 
@@ -57,7 +58,6 @@ struct Iter {
  private:
   void add(const NDArray& array, const Dims& full_shape, const int* order);
   void merge_dims();
-  alignas(8) char scalars_[kMaxOperands][8];
 };
 
 // The shape that all array operands broadcast to; [] if there is no array.

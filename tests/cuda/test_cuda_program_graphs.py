@@ -52,6 +52,20 @@ def test_compile_makes_graphs_if_it_is_asked_for(how, capsys):
     assert "backward: 7 launches in one CUDA graph" in shown
 
 
+def test_floats_that_change_are_no_graphs():
+    def f(x, t):
+        return (x * t).tanh() * (1 - t)
+
+    program = Compiled(f, fullgraph=True, graphs=True)
+    x = torch.linspace(-1, 1, 5, device="cuda")
+    for k in range(6):
+        assert same_bits(program(x, k / 4), f(x, k / 4))
+    assert program.recorded == 2 and not any(are_graphs(program))
+    assert program.refusals == [
+        "is no CUDA graph: forward: it takes numbers that change from run to run"
+    ]
+
+
 def test_results_of_a_graph_are_the_callers():
     weight = torch.arange(3.0, device="cuda", requires_grad=True)
     program = Compiled(lambda x: (x * weight).exp().chunk(3), fullgraph=True, graphs=True)

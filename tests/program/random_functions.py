@@ -3,8 +3,9 @@
     python tests/program/random_functions.py --functions 20000 --seed 1    # prints what differs
 
 A function is a list of ops over a pool of tensors of one width, of which some are rows, columns,
-views, halves, masks or integers, so that launches share buffers in every way. It is called four
-times: recorded, run twice with other elements, and once more without grad. With `--step` forward
+views, halves, masks or integers, so that launches share buffers in every way, and two numbers. It
+is called five times: recorded twice, as the numbers differ, run twice with other elements and
+numbers, and once more without grad. With `--step` forward
 and backward are one program, `--pass` turns passes on that are off, and `--device` says where the
 tensors are, and `--graphs` makes CUDA graphs of programs.
 """
@@ -14,6 +15,7 @@ import gc
 import random
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import Tensor
@@ -55,23 +57,39 @@ IN_PLACE = [
     lambda x, y: x.sigmoid_(), lambda x, y: x[0].copy_(x[1]), lambda x, y: x.add_(x),
     lambda x, y: x[1:].mul_(x[:-1].clone()),
 ]  # fmt: skip
+# Of a tensor and two numbers.
+NUMBERS = [
+    lambda x, a, b: x * a, lambda x, a, b: x + (1 - a), lambda x, a, b: (b - x) / a,
+    lambda x, a, b: x.clamp(-abs(a), b * b), lambda x, a, b: x.lerp(x.exp(), a),
+    lambda x, a, b: torch.addcmul(x, x, x, value=a / 3), lambda x, a, b: x.abs() ** a,
+    lambda x, a, b: x.masked_fill(x > a, b), lambda x, a, b: torch.where(x > 0, x * a, b),
+    lambda x, a, b: x * a if a > b else x - b, lambda x, a, b: x.half() * a + b,
+    lambda x, a, b: F.leaky_relu(x, a),
+    lambda x, a, b: F.huber_loss(x, x * b, delta=abs(a) + 1) + x,
+    lambda x, a, b: x.add(x, alpha=b) + torch.full((1,), a, device=x.device),
+    lambda x, a, b: (x * a).tanh() + (x * b).tanh(), lambda x, a, b: (x * 1).mul_(a).fill_(b) + x,
+]  # fmt: skip
+DRAWN = [0.0, 1.0, -1.0, 2.0, 0.5, 1e-3, 1e39, float("inf")]
 
 
 def function_of(
     seed: int, device: str = "cpu"
-) -> tuple[Callable[..., list[Tensor]], Callable[[int], list[Tensor]]]:
-    """A function of three tensors; and its arguments, of which `draw` says the elements."""
+) -> tuple[Callable[..., list[Tensor]], Callable[[int], list]]:
+    """A function of three tensors and two numbers; and its arguments, which `draw` answers."""
     dice = random.Random(seed)
     shape = dice.choice(SHAPES if device == "cpu" else SMALL)
     shapes = [shape, dice.choice([shape, (1, shape[1]), shape[1:], (shape[0], 1)]), shape]
     turned = dice.random() < 0.2
     plan: list[tuple] = []
     for _ in range(dice.randint(2, 14)):
-        kind = dice.choices([UNARY, BINARY, OTHERS, IN_PLACE], [6, 6, 2, 2])[0]
+        kind = dice.choices([UNARY, BINARY, OTHERS, IN_PLACE, NUMBERS], [6, 6, 2, 2, 2])[0]
         plan.append((kind, dice.choice(kind), dice.random(), dice.random()))
     keeps = [dice.random() for _ in range(dice.randint(1, 3))]
 
-    def function(*inputs: Tensor) -> list[Tensor]:
+    numbers = [[dice.choice([dice.uniform(-2, 2), *DRAWN]) for _ in range(5)] for _ in "ab"]
+
+    def function(*arguments: Any) -> list[Tensor]:
+        inputs, (first, second) = arguments[:3], arguments[3:]
         pool = list(inputs)
         for kind, op, a, b in plan:
             x, y = pool[int(a * len(pool))], pool[int(b * len(pool))]
@@ -79,6 +97,8 @@ def function_of(
                 pool.append(op(x, y))
             elif kind is UNARY:
                 pool.append(op(x))
+            elif kind is NUMBERS:
+                pool.append(op(x, first, second))
             elif kind is OTHERS:
                 pool.append(op(x.expand(shape)) if x.ndim == 2 else op(x + inputs[0]))
             else:
@@ -88,14 +108,14 @@ def function_of(
         made = pool[3:]
         return [made[int(k * len(made))] * 1 for k in keeps]
 
-    def draw(k: int) -> list[Tensor]:
+    def draw(k: int) -> list:
         torch.manual_seed(1000 * seed + k)
         drawn = [torch.randn(s, device=device) for s in shapes]
         if turned:
             drawn[0] = drawn[0].t().contiguous().t()
         for x, wants in zip(drawn, (True, seed % 2 == 0, False), strict=True):
-            x.requires_grad_(wants and k < 3)
-        return drawn
+            x.requires_grad_(wants and k < 4)
+        return [*drawn, *[values[k] for values in numbers]]
 
     return function, draw
 
@@ -103,8 +123,8 @@ def function_of(
 def step_of(function: Callable) -> Callable:
     """The function, and the gradients of all its results."""
 
-    def step(*inputs: Tensor) -> list[Tensor]:
-        results = function(*inputs)
+    def step(*arguments: Any) -> list[Tensor]:
+        results = function(*arguments)
         wanted = [r.sum() * (i + 1) for i, r in enumerate(results) if r.requires_grad]
         if wanted:
             sum(wanted).backward()
@@ -113,13 +133,13 @@ def step_of(function: Callable) -> Callable:
     return step
 
 
-def calls_of(step: Callable, draw: Callable[[int], list[Tensor]]) -> list[Tensor]:
-    """Results and gradients of four calls."""
+def calls_of(step: Callable, draw: Callable[[int], list]) -> list[Tensor]:
+    """Results and gradients of five calls."""
     found: list[Tensor] = []
-    for k in range(4):
-        inputs = draw(k)
-        found += step(*inputs)
-        found += [torch.zeros(0) if x.grad is None else x.grad for x in inputs]
+    for k in range(5):
+        arguments = draw(k)
+        found += step(*arguments)
+        found += [torch.zeros(0) if x.grad is None else x.grad for x in arguments[:3]]
     return found
 
 

@@ -17,25 +17,23 @@ from operator import is_
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.amp.state import OwnCasts, kind_of_casts
+from tiny_torch.amp.state import OwnCasts
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
-from tiny_torch.base.switches import settings
-from tiny_torch.nn.parameter import Buffer, Parameter
 from tiny_torch.program.gradients import Gradients, Graph
 from tiny_torch.program.guards import CHANGES, PLAIN, Recorder, is_capturing
+from tiny_torch.program.kinds import TENSORS, is_flat, kind_of
+from tiny_torch.program.numbers import Tape, with_values
 from tiny_torch.program.show import text_of
 from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is
 RECOMPILES = "Detected recompile when torch.compile stance is 'fail_on_recompile'"
-TENSORS: set[type] = {Tensor, Parameter, Buffer}
 NOTHING = _core.full((0,), 0, _core.float32, "cpu")  # in the place of an array that no launch uses
-CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
 
 
 class Stance(threading.local):
@@ -60,7 +58,9 @@ class Compiled:
     With `fullgraph`, RuntimeError where it cannot be recorded; of a first call that changes what it
     reads, such as a cache, only if the next one does so, too. With `steps` the function may be a
     whole step of a training: `record`. `passes` says which of `_core.Passes.names` run, by name.
-    With `graphs` a program of CUDA's is one CUDA graph, where it can be captured.
+    With `graphs` a program of CUDA's is one CUDA graph, where it can be captured. Floats among the
+    arguments are inputs of a program from their second value on; at once with `dynamic`, and never
+    if that is False.
     """
 
     def __init__(
@@ -71,8 +71,10 @@ class Compiled:
         steps: bool = False,
         passes: Mapping[str, bool] | None = None,
         graphs: bool = False,
+        dynamic: bool | None = None,
     ) -> None:
         self.function = function
+        self.dynamic = dynamic
         self.graphs = graphs
         self.choices = dict(passes or {})
         self.passes = _core.Passes(self.choices)
@@ -107,6 +109,7 @@ class Compiled:
                 steps=self.steps,
                 passes=self.choices,
                 graphs=self.graphs,
+                dynamic=self.dynamic,
             ),
             (self.function,),
         )
@@ -119,14 +122,16 @@ class Compiled:
         ):
             return self.function(*args, **kwargs)
         leaves, spec = (args, None) if is_flat(args, kwargs) else tree_flatten((args, kwargs))
-        key = kind_of(leaves, spec)
+        numbers: list[float] = []
+        key = kind_of(leaves, spec, numbers)
         if key is None:
             return self.function(*args, **kwargs)
         inputs = [x for x in leaves if is_tensor(x)]
         cases = self.cases.setdefault(key, [])
         for case in cases:
-            if case.holds(inputs):
-                done = case.run(inputs)
+            values = case.tape.values_for(numbers) if numbers else ()
+            if values is not None and case.holds(inputs):
+                done = case.run(inputs, values)
                 return self.function(*args, **kwargs) if done is None else done[0]
         if stance.name == "fail_on_recompile":
             raise RuntimeError(RECOMPILES)
@@ -136,12 +141,14 @@ class Compiled:
         if not recorder.start():
             return self.function(*args, **kwargs)
         self.recorded += 1
+        tape = Tape(numbers, self.varying(numbers, cases))
         cases[:] = [case for case in cases if not case.is_lost()]
-        case = Case(inputs, self.steps, self.passes)
+        case = Case(inputs, self.steps, self.passes, tape)
         case.uncaptured = ["forward", "backward", "step"] if self.graphs else []
         case.note = self.refusals.append
         case.objects = [x for x in leaves if not is_tensor(x)]
-        result = case.record(recorder, lambda: self.function(*args, **kwargs))
+        call = functools.partial(tape.call, self.function, args, kwargs, recorder.note)
+        result = case.record(recorder, call)
         fills = not cases and case.refusal.startswith(CHANGES)  # perhaps caches, once
         cases.append(case)
         if case.refusal:
@@ -150,35 +157,12 @@ class Compiled:
                 raise RuntimeError(f"torch.compile(fullgraph=True): the function {case.refusal}")
         return result
 
-
-def is_flat(args: tuple, kwargs: dict) -> bool:
-    """Whether the arguments are their own leaves."""
-    return not kwargs and all(type(x) in TENSORS for x in args)
-
-
-def kind_of(leaves: Any, spec: Any) -> Any:
-    """What a recording fits: equal for calls that do the same; None where none can be made."""
-    casts = kind_of_casts()
-    if casts is None:
-        return None
-    parts: list[Any] = [
-        spec and repr(spec), modes.bits, casts, _core.get_default_dtype(), settings.fills,
-    ]  # fmt: skip
-    for x in leaves:
-        if type(x) in TENSORS:
-            array = x.array
-            if array.device != "cpu":
-                if not isinstance(array, _core.NDArray) or array.device == "meta":
-                    return None
-                parts.append(array.device)
-            parts.append((array.shape, array.strides, array.dtype, x.requires_grad))
-        elif isinstance(x, PLAIN):
-            parts.append((type(x), x, repr(x) if isinstance(x, (float, complex)) else None))
-        elif hasattr(x, "__dict__") and not isinstance(x, (Tensor, *CONTAINERS)):
-            parts.append((type(x), id(x)))  # whose attributes are guarded; a case keeps it
-        else:
-            return None
-    return tuple(parts)
+    def varying(self, numbers: list[float], cases: list[Case]) -> set[int]:
+        """Which of the numbers a recording is to follow."""
+        if self.dynamic is not None:
+            return set(range(len(numbers))) if self.dynamic else set()
+        pairs = [pair for case in cases for pair in enumerate(case.tape.given)]
+        return {i for i, x in pairs if repr(x) != repr(numbers[i])}
 
 
 def record(
@@ -214,7 +198,8 @@ def record(
 class Case:
     """One recording of a function, with that of its gradients once they have been asked for."""
 
-    def __init__(self, inputs: list[Tensor], steps: bool, passes: Any) -> None:
+    def __init__(self, inputs: list[Tensor], steps: bool, passes: Any, tape: Tape) -> None:
+        self.tape = tape
         self.steps = steps
         self.passes = passes
         self.step: Any = None  # the StepGradients, if it is one
@@ -237,11 +222,16 @@ class Case:
     def record(self, watch: Recorder, call: Callable[[], Any]) -> Any:
         """The function's result, computed while it is recorded."""
         inputs = self.everything
-        with watch:
-            for t in inputs:
-                watch.take(t)
-            with OwnCasts():
-                result = call()
+        watch.recording.follow(self.tape)
+        watch.is_following = bool(self.tape.varying)
+        try:
+            with watch:
+                for t in inputs:
+                    watch.take(t)
+                with OwnCasts():
+                    result = call()
+        finally:
+            self.tape.close(watch.recording)
         watch.recording.synchronize()  # so that what kernels found wrong is the call's own error
         known = {id(t) for t in inputs}
         self.beside = [t for t in watch.tensors.values() if id(t) not in known]
@@ -280,7 +270,7 @@ class Case:
         found = [t.array for t in outputs]
         written = watch.writes(arrays)
         program = _core.Program(recording, arrays, written, found, None, self.passes)
-        if not program.repeats(arrays, found):
+        if not program.follows(self.tape.values) or not program.repeats(arrays, found):
             raise Refusal("has other results when it is run again")
         self.layouts = [(t.array.shape, t.array.dtype, t.array.device) for t in outputs]
         self.differentiable = [t.requires_grad for t in outputs]
@@ -316,7 +306,9 @@ class Case:
         found = [*[t.array for t in outputs], *made]
         program = _core.Program(watch.recording, arrays, written, found, None, self.passes)
         believed = watch.is_plan or watch.launches
-        if not believed and not program.repeats(arrays, found):
+        if not program.follows(self.tape.values) or not (
+            believed or program.repeats(arrays, found)
+        ):
             raise Refusal("has other results when it is run again")
         self.program = program
         self.programs.append(("step", program, watch.places))
@@ -327,8 +319,14 @@ class Case:
         watch = Recorder()
         if not watch.start():
             return graph.differentiate(seeds)
-        with watch:
-            found = graph.differentiate(seeds)
+        watch.recording.follow(self.tape)
+        watch.is_following = bool(self.tape.varying)
+        self.tape.thread = threading.get_ident()
+        try:
+            with watch:
+                found = graph.differentiate(seeds)
+        finally:
+            self.tape.close(watch.recording)
         self.guards += watch.finish()
         self.found = [k for k, g in enumerate(found) if g is not None]
         externals = [*graph.arrays, *graph.outputs, *seeds]
@@ -340,6 +338,8 @@ class Case:
             gradients = _core.Program(
                 watch.recording, externals, written, arrays, self.program, self.passes
             )
+            if not gradients.follows(self.tape.values):
+                raise Refusal("has other results when it is run again")
             self.program.keep_for(gradients)
         except (Refusal, RuntimeError) as why:
             self.program, self.refusal = None, f"{why}, in its gradients"
@@ -371,32 +371,33 @@ class Case:
         """Whether its graph is gone before its gradients were asked for."""
         return self.graph is not None and self.gradients is None and self.graph() is None
 
-    def run(self, inputs: list[Tensor]) -> Any:
-        """(result,) of the program; None where the function is to run instead."""
+    def run(self, inputs: list[Tensor], values: Any) -> Any:
+        """(result,) of the program, with the tape's values; None where the function is to run."""
         if self.program is None or (self.wants and self.gradients is None):
             return None
         if self.steps:
-            return self.run_step(inputs)
+            return self.run_step(inputs, values)
         everything = [*inputs, *self.beside]
         arrays = [t.array for t in everything]
         if self.uncaptured:
             self.capture("forward", self.program, arrays)
-        done = self.program.run(arrays)
+        done = self.program.run(arrays, None, values)
         if done is None:
             return None
         outputs, kept = done
         node = None
         if self.wants:
             both = [*arrays, *outputs]
-            node = self.node(everything, (None, kept, *[both[i] for i in self.used]))
+            node = self.node(everything, (None, kept, values, *[both[i] for i in self.used]))
         return (self.answer(outputs, node),)
 
-    def run_step(self, inputs: list[Tensor]) -> Any:
+    def run_step(self, inputs: list[Tensor], values: Any) -> Any:
         """As `run`; stores gradients, and makes the calls that stand between the launches."""
         if side_streams and self.program.device == "cuda":
             wait_for_streams()  # as backward does
+        fill = functools.partial(with_values, tape=self.tape, values=values) if values else None
         for call in self.step.before:
-            call()
+            (fill(call) if fill else call)()
         everything = [*inputs, *self.beside]
         held = self.step.find(everything)
         if held is None:
@@ -406,8 +407,8 @@ class Case:
         arrays += [a if is_used else NOTHING for a, is_used in zip(held, used, strict=True)]
         if self.uncaptured:
             self.capture("step", self.program, arrays)
-        run = StepRun(self.step, everything, held, len(self.places))
-        done = self.program.run(arrays, run.advance)
+        run = StepRun(self.step, everything, held, len(self.places), fill)
+        done = self.program.run(arrays, run.advance, values)
         if done is None:
             return None
         run.advance(done[0])
@@ -444,14 +445,14 @@ class Case:
         ]
         count = self.gradients.externals
         arrays = [seeds[0]] * count
-        for i, array in zip(self.used, saved[2:], strict=True):
+        for i, array in zip(self.used, saved[3:], strict=True):
             arrays[i] = array
         arrays[self.inputs + len(self.beside) + len(self.places) :] = [
             *seeds, saved[1] if saved[1] is not None else seeds[0],
         ]  # fmt: skip
         if self.uncaptured:
             self.capture("backward", self.gradients, arrays)
-        done = self.gradients.run(arrays)
+        done = self.gradients.run(arrays, None, saved[2])
         if done is None:
             raise RuntimeError(
                 "torch.compile: a check within backward has failed that held when it was recorded"

@@ -32,6 +32,7 @@ from tiny_torch.base.modes import thread
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.optim.lr_scheduler import LRScheduler
 from tiny_torch.optim.optimizer import Optimizer
+from tiny_torch.program.numbers import asks_types, give_floats, with_values
 from tiny_torch.tensor import Tensor
 
 PACKAGE = str(Path(__file__).parent.parent)
@@ -93,6 +94,7 @@ class Recorder:
         self.seen: set[tuple[int, Any]] = set()
         self.codes: set[tuple[int, int]] = set()
         self.effect = ""
+        self.is_following = False  # numbers
         self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
         self.paths = ModulePaths()
         self.is_plan = is_plan  # which never runs, and may be of `meta`
@@ -161,6 +163,10 @@ class Recorder:
                 return  # not hashable: none of those
         elif event == "call":
             self.enter(frame)
+            if self.is_following and not is_ours(frame.f_code) and asks_types(frame.f_code):
+                values = frame.f_locals  # which Python takes over when this returns
+                for name in list(values):
+                    values[name] = give_floats(values[name], DEPTH)
 
     def enter(self, frame: Any) -> None:
         code = frame.f_code
@@ -168,7 +174,7 @@ class Recorder:
             self.note("registers a hook")
         values = frame.f_locals
         subjects = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
-        ours = code.co_filename.startswith((PACKAGE, "<frozen"))
+        ours = is_ours(code)
         if ours:
             kinds = (Module,) if code.co_name in OUTSIDE else KINDS
             subjects = [x for x in subjects[:1] if isinstance(x, kinds)]
@@ -266,7 +272,7 @@ class Recorder:
         profile = sys.getprofile()
         sys.setprofile(self.before_profile)
         try:
-            answer = _core.unrecorded(call)
+            answer = _core.unrecorded(with_values(call))
         finally:
             sys.setprofile(profile)
         self.start_grads = self.gradients()
@@ -317,6 +323,10 @@ class Recorder:
                         self.add(state, name, MISSING, (), 0)
             elif not is_file or is_value(state[name]):
                 self.guard(state, name, names, depth)
+
+
+def is_ours(code: types.CodeType) -> bool:
+    return code.co_filename.startswith((PACKAGE, "<frozen"))
 
 
 def is_capturing() -> bool:

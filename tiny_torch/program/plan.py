@@ -9,6 +9,7 @@ from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.program.compiled import Case, Compiled
 from tiny_torch.program.guards import Recorder
+from tiny_torch.program.numbers import Tape
 from tiny_torch.program.show import name_of_kernel, text_of
 from tiny_torch.utils.sizes import size_text
 
@@ -108,7 +109,7 @@ def plan(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Plan:
     recorder = Recorder(steps=True, is_plan=True, function=made.function)
     if not recorder.start():
         raise RuntimeError("plan: this thread records already, or another notes its memory")
-    case = Case(inputs, True, made.passes)
+    case = Case(inputs, True, made.passes, Tape([], set()))
     case.record(recorder, lambda: made.function(*args, **kwargs))
     if case.refusal:
         raise RuntimeError(f"plan: the step {case.refusal}")

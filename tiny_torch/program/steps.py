@@ -7,6 +7,8 @@ recorded: none, one that was there before the step, or one that the program has 
 
 from __future__ import annotations
 
+from typing import Any
+
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.program.guards import MISSING, Recorder
 from tiny_torch.tensor import Tensor, wrap
@@ -85,9 +87,10 @@ class StepRun:
     """A run of a step. `held` are arrays of gradients before it, `skip` the number of results."""
 
     def __init__(
-        self, step: StepGradients, everything: list[Tensor], held: list, skip: int
+        self, step: StepGradients, everything: list[Tensor], held: list, skip: int, fill: Any = None
     ) -> None:
         self.step, self.everything, self.skip = step, everything, skip
+        self.fill = fill  # makes a call that of this run
         self.held = held
         self.made: dict[int, Tensor] = {}
         self.piece = 0
@@ -100,7 +103,7 @@ class StepRun:
         for i, name in stored:
             self.everything[i]._grad = None if name is None else self.gradient(name[1], results)
         for call in calls:
-            call()
+            (self.fill(call) if self.fill else call)()
         self.piece += 1
         if self.piece < len(self.step.pieces) and not self.finds(self.step.pieces[self.piece][0]):
             raise RuntimeError(

@@ -79,9 +79,7 @@ Operand rounded(const Operand& operand, DType dtype, std::optional<NDArray>& cop
     copy = astype(*array, dtype);
     return &*copy;
   }
-  const Scalar& number = std::get<Scalar>(operand);
-  const float value = dtype == DType::Float16 ? number.to<Half>() : number.to<BFloat16>();
-  return Scalar::of_double(value);
+  return std::get<Scalar>(operand).rounded_to(dtype);
 }
 
 // The device that computes: of the arrays, among which a 0-d one of the host counts as a number.
@@ -167,7 +165,7 @@ bool has_zero(const Operand& operand, DType dtype) {
     return array->numel() > 0 && array->device().has_data && !HostElements<bool>(all)[0];
   }
   int64_t value = 0;
-  std::get<Scalar>(operand).write(dtype, &value);
+  std::get<Scalar>(operand).write(dtype, &value);  // of integers, which are not followed
   return value == 0;
 }
 
@@ -218,7 +216,9 @@ void check_integers(Binary op, const Operand& x, const Operand& y, DType promote
 
 // The ops that x^exponent is, one after the other; 0 of them where it is none. PyTorch, too,
 // squares and takes roots there, of float16 it only squares. A half's cube is x^3, rounded once.
-int as_unaries(double exponent, DType dtype, Unary (&ops)[2]) {
+int as_unaries(const Scalar& number, DType dtype, Unary (&ops)[2]) {
+  if (number.stays_apart_from({2, 3, 0.5, -0.5, -1, -2})) return 0;
+  const double exponent = number.to<double>();
   ops[0] = exponent == 3 ? Unary::cube : Unary::square;
   if (exponent == 2 || exponent == 3) return 1;
   if (!is_floating(dtype) || dtype == DType::Float16) return 0;
@@ -269,7 +269,7 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
     const NDArray* base = as_array(x);
     Unary ops[2];
     const bool same = base && base->dtype() == promoted;
-    const int count = same ? as_unaries(std::get<Scalar>(y).to<double>(), promoted, ops) : 0;
+    const int count = same ? as_unaries(std::get<Scalar>(y), promoted, ops) : 0;
     if (count == 1) return unary(ops[0], *base, out);
     if (count == 2) return unary(ops[1], unary(ops[0], *base), out);
   }

@@ -96,14 +96,22 @@ constexpr DType dtype_of();
 TT_FOR_EACH_DTYPE(X)
 #undef X
 
+// What a recording rests on: a followed number's value, or that it is another than this one.
+void note_read(int number);
+void note_apart(int number, double value);
+
 // A Python bool, int or float. It ranks below every array in promotion and is never boxed as one.
+// A float may be followed: a program takes another in each run. Note [Followed numbers].
 struct Scalar {
   Category kind;
   union {
     int64_t i;  // Bool (0 or 1) and Int
     double d;   // Float
   };
-  bool wide = false;  // an Int from 2^63 to 2^64 - 1, whose bits i holds
+  bool wide = false;               // an Int from 2^63 to 2^64 - 1, whose bits i holds
+  DType rounded = DType::Float64;  // to this half
+  int number = kNone;              // that is followed
+  static constexpr int kNone = -1;
 
   static Scalar of_bool(bool value) { return Scalar{Category::Bool, {int64_t{value}}}; }
   static Scalar of_int(int64_t value) { return Scalar{Category::Int, {value}}; }
@@ -119,29 +127,61 @@ struct Scalar {
   // Integer to integer wraps around; a float goes to bool by truth.
   template <class T>
   T to() const {
-    if constexpr (is_half_type<T>) return T(to<float>());
+    if (number != kNone) note_read(number);
+    return value<T>();
+  }
+  // Whether it is followed, and none of these; nor is it in a run: who asks need not read it.
+  template <size_t count>
+  bool stays_apart_from(const double (&values)[count]) const {
+    if (number == kNone) return false;
+    for (const double each : values)
+      if (d == each) return false;
+    for (const double each : values) note_apart(number, each);
+    return true;
+  }
+  // The same as to() for who keeps the number with the value.
+  template <class T>
+  T value() const {
+    if constexpr (is_half_type<T>) return T(value<float>());
+    if constexpr (std::is_same_v<T, bool>) return kind == Category::Float ? d != 0 : i != 0;
     if (kind == Category::Float) return static_cast<T>(d);
     if (wide && std::is_floating_point_v<T>) return static_cast<T>(static_cast<uint64_t>(i));
     return static_cast<T>(i);
   }
+  // Rounded to a half, of which kernels see floats.
+  Scalar rounded_to(DType half) const {
+    Scalar result =
+        of_double(half == DType::Float16 ? float{value<Half>()} : float{value<BFloat16>()});
+    result.number = number;
+    result.rounded = half;
+    return result;
+  }
   void write(DType dtype, void* to_address) const;
 };
 
-template <>
-inline bool Scalar::to<bool>() const {
-  return kind == Category::Float ? d != 0 : i != 0;
-}
-
+// As value(): for who keeps the number with the element.
 inline void Scalar::write(DType dtype, void* to_address) const {
   switch (dtype) {
-#define X(name, type, text, category)             \
-  case DType::name:                               \
-    *static_cast<type*>(to_address) = to<type>(); \
+#define X(name, type, text, category)                \
+  case DType::name:                                  \
+    *static_cast<type*>(to_address) = value<type>(); \
     break;
     TT_FOR_EACH_DTYPE(X)
 #undef X
   }
 }
+
+// A number as an element that a kernel reads, and which one it is if a program sets it in each run.
+struct NumberOperand {
+  alignas(8) char bytes[8];
+  int number;
+  DType rounded;  // as Scalar's
+
+  void take(const Scalar& given, DType dtype) {
+    given.write(dtype, bytes);
+    number = given.number, rounded = given.rounded;
+  }
+};
 
 inline std::ostream& operator<<(std::ostream& out, const Scalar& scalar) {
   if (scalar.kind == Category::Float) return out << scalar.d;

@@ -42,7 +42,7 @@ bool set_dims(ChainArgs::Array& array, const Iter& iter, int operand) {
   return true;
 }
 
-float number_of(const Iter& iter, int operand) {
+float float_of(const Iter& iter, int operand) {
   float number = 0;
   with_type(iter.compute, [&](auto type) {
     number = converted<float>(read<decltype(type)>(iter.operands[operand].data));
@@ -146,7 +146,7 @@ bool KernelChain::run() const {
   for (int i = 0; i < args.arrays; ++i)
     args.array[i].data = *links_[arrays_[i]->link].operands[arrays_[i]->number].where;
   for (int i = 0; i < args.numbers; ++i)  // which may be others in each run
-    args.number[i] = number_of(iter_of(links_[numbers_[i].first]), numbers_[i].second);
+    args.number[i] = float_of(iter_of(links_[numbers_[i].first]), numbers_[i].second);
   kernel_(args);
   return true;
 }

@@ -74,6 +74,7 @@ void Program::capture(const std::vector<NDArray>& externals, const std::vector<b
   check_devices(externals);
   if (!device_.accelerator) throw RuntimeError(device_.name, " has no graphs");
   if (!cuts_.empty()) throw RuntimeError("it stops for calls, such as an optimizer's step");
+  if (!numbers_.empty()) throw RuntimeError("it takes numbers that change from run to run");
   for (const auto& step : steps_)
     if (step->filled()) throw RuntimeError("it sends numbers of the host in each run");
   for (const auto& [alias, of] : aliases_)

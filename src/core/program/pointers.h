@@ -72,6 +72,8 @@ class PointerVisitor {
   virtual void refuse(const char* why) = 0;
   // A kernel draws from the generator.
   virtual void draw(const Generator& generator) = 0;
+  // Where a number that is followed has been written as an element, and how it was rounded before.
+  virtual void number(void* /*element*/, DType, int /*number*/, DType /*rounded*/) {}
 
  protected:
   ~PointerVisitor() = default;
@@ -117,10 +119,18 @@ inline bool is_within(const Iter& x, const char* data) {
   const char* const first = reinterpret_cast<const char*>(&x);
   return data >= first && data < first + sizeof x;
 }
+// Null of an operand that is an array.
+inline const NumberOperand* number_of(const Iter& x, int operand) {
+  for (const NumberOperand& each : x.numbers)
+    if (each.bytes == x.operands[operand].data) return &each;
+  return nullptr;
+}
 inline void visit(PointerVisitor& v, Iter& x) {
   for (int i = 0; i < x.count; ++i)
     if (!is_within(x, x.operands[i].data))
       v.data(x.operands[i].data, i == 0 ? Access::kWrites : Access::kReads);
+    else if (const NumberOperand* const it = number_of(x, i); it && it->number != Scalar::kNone)
+      v.number(x.operands[i].data, x.operands[i].dtype, it->number, it->rounded);
 }
 inline void visit(PointerVisitor& v, Lines& x) {
   for (int i = 0; i < x.streams; ++i)
@@ -188,7 +198,11 @@ inline void visit(PointerVisitor& v, LayerNormArgs& x) {
   v.data(x.weight_grad), v.data(x.bias_grad), v.data(x.sums);
 }
 inline void visit(PointerVisitor& v, TotalArgs& x) {
-  for (int i = 0; i < x.count; ++i) v.data(x.inputs[i].data);
+  for (int i = 0; i < x.count; ++i) {
+    v.data(x.inputs[i].data);
+    if (Scalar& it = x.inputs[i].number; it.number != Scalar::kNone)
+      v.number(&it.d, DType::Float64, it.number, it.rounded);
+  }
   v.data(x.out);
 }
 inline void visit(PointerVisitor& v, MarginArgs& x) {

@@ -88,6 +88,21 @@ class Runner {
 
 }  // namespace
 
+class Program::Finder final : public PointerVisitor {
+ public:
+  explicit Finder(std::vector<Followed>& found) : found_(found) {}
+  void refuse(const char*) override {}
+  void draw(const Generator&) override {}
+  void number(void* element, DType dtype, int number, DType rounded) override {
+    found_.push_back({element, dtype, number, rounded});
+  }
+
+ private:
+  void elements(char**, Access) override {}
+  const void* copy(const void* values, int64_t) override { return values; }
+  std::vector<Followed>& found_;
+};
+
 Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  std::vector<bool> written, const std::vector<NDArray>& outputs,
                  const Program* before, const Passes& passes)
@@ -128,6 +143,8 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
   steps_ = std::move(listing.steps);
   slots_ = std::move(listing.slots);
   note_launches();
+  Finder finder(numbers_);
+  for (const auto& step : steps_) step->visit_pointers(finder);
   if (passes_.has(Pass::Chains)) chains_ = make_chains(*maker, steps_, slots_, buffers_);
   draws_ = recording.draws;
   for (const auto& step : steps_) may_differ_ |= step->may_differ() && !step->alternative;
@@ -168,6 +185,27 @@ void Program::change(Listing& listing) {
     note(name_of(pass));
   }
   changes_ = passed_.size();
+}
+
+void Program::set_numbers(const std::vector<double>& numbers) {
+  for (const auto& [element, dtype, number, rounded] : numbers_) {
+    const Scalar value = Scalar::of_double(numbers.at(number));
+    (is_half(rounded) ? value.rounded_to(rounded) : value).write(dtype, element);
+  }
+}
+
+bool Program::follows(const std::vector<double>& numbers) {
+  const auto elements = [&] {
+    std::vector<char> bytes;
+    for (const Followed& each : numbers_) {
+      const char* const first = static_cast<const char*>(each.element);
+      bytes.insert(bytes.end(), first, first + itemsize(each.dtype));
+    }
+    return bytes;
+  };
+  const std::vector<char> recorded = elements();
+  set_numbers(numbers);
+  return elements() == recorded;
 }
 
 void Program::note_launches() {
@@ -384,13 +422,15 @@ void Program::check_devices(const std::vector<NDArray>& externals) const {
 }
 
 std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
-                                         const Between& between) {
+                                         const Between& between,
+                                         const std::vector<double>& numbers) {
   if (externals.size() != written_.size())
     throw RuntimeError("the program takes ", written_.size(), " arrays, got ", externals.size());
   check_devices(externals);
   if (runner_ == std::this_thread::get_id() || has_other_overlaps(externals)) return std::nullopt;
   const std::lock_guard<ForkSafeLock> guard(lock_);
   const Runner runner(runner_);
+  set_numbers(numbers);
   if (graph_ && fits_graph(externals)) return run_graph(externals);
   std::optional<tt::Launch> launch(device_);
   std::vector<Ref<Storage>> made;

@@ -59,7 +59,9 @@ class Program {
   // The arrays that were external, and what `forward` kept if this was recorded after it. Nothing
   // if a kernel answered otherwise than when it was recorded, or `between` runs this program: then
   // nothing has been changed.
-  std::optional<Run> run(const std::vector<NDArray>& externals, const Between& between);
+  // `numbers` are those of the tape that are followed now.
+  std::optional<Run> run(const std::vector<NDArray>& externals, const Between& between,
+                         const std::vector<double>& numbers);
   // From now on a run over arrays like these is one launch of a graph, captured here; over others
   // it is launch by launch. `fixed` are the same in each run. Of `whole` ones the launches may read
   // the storage beyond the array, as of another program's results. RuntimeError says why it cannot
@@ -70,6 +72,10 @@ class Program {
   // Whether a run from where the generator was has these results, bit for bit: asked once, right
   // after the recording. Changes nothing; true where it writes arrays that it also reads.
   bool repeats(const std::vector<NDArray>& externals, const std::vector<NDArray>& outputs);
+
+  // Whether its launches have followed all numbers to where these are: asked once, of the numbers
+  // that it was recorded with.
+  bool follows(const std::vector<double>& numbers);
 
   // From now on keeps only what `next`, recorded after it, uses.
   void keep_for(Program& next);
@@ -107,6 +113,15 @@ class Program {
     int step, from, to;
   };
 
+  // Where a launch has a number of the tape; `rounded` to a half before.
+  struct Followed {
+    void* element;
+    DType dtype;
+    int number;
+    DType rounded;
+  };
+  class Finder;
+
   // A capture; its inputs, which are its own but for the fixed ones, and the memory of regions.
   struct Graph {
     const Accelerator& queues;
@@ -135,6 +150,7 @@ class Program {
   int64_t lowest_place(int buffer, const std::vector<int>& placed) const;
   void plan();
   void note_launches();
+  void set_numbers(const std::vector<double>& numbers);
   void note_overwrite(int step, const InPlace& pointers);
   bool run_steps(size_t begin, size_t end) const;
   // The memory of each region that launches behind cut number `piece` need; its pointers are set.
@@ -163,6 +179,7 @@ class Program {
   std::vector<int64_t> deltas_;  // of aliases, bytes
   std::vector<Output> outputs_;
   std::vector<Overwrite> overwrites_;
+  std::vector<Followed> numbers_;
   const Device& device_;  // of launches and memory
   Passes passes_;
   std::vector<Passed> passed_;

@@ -53,6 +53,13 @@ class FillStep final : public Step {
 
 Recording* Recording::current() { return current_recording; }
 
+void note_read(int number) {
+  if (Recording* const r = recording()) r->read.insert(number);
+}
+void note_apart(int number, double value) {
+  if (Recording* const r = recording()) r->apart.emplace(number, value);
+}
+
 Unrecorded::Unrecorded() : before_(current_recording), outer_(outer_recording) {
   if (before_) outer_recording = before_;
   current_recording = nullptr;

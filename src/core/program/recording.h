@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -159,6 +160,10 @@ class Recording final : public PointerVisitor {
   void freed_outside(const char* data);
 
   const bool is_plan;
+  const void* tape = nullptr;  // Python's, whose numbers are followed
+  // Of those: whose values code has read; and which are, and stay, other than a value.
+  std::set<int> read;
+  std::set<std::pair<int, double>> apart;
   const Device* device = nullptr;  // of all launches; null before one has elements
   std::string generator_state;     // of its generator, before the first draw
   int64_t outside_bytes = 0;       // most that was made outside at once

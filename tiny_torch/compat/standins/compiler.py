@@ -123,10 +123,11 @@ def compile(
     a wrong one raises as in PyTorch. With a `mode` of "reduce-overhead" or "max-autotune", or the
     option "triton.cudagraphs", what runs on a GPU is one CUDA graph, where it can be captured.
     `options` turn passes on or off by their names (docs/program.md), and other keys and modes mean
-    nothing here. With `dynamic` None or False each shape
-    has a recording of its own. A `backend` that is a function is given a module that calls `model`,
-    and the tensors among the arguments, once per kind of arguments; what it answers is called
-    instead (compat/delegate.py). Without `model`, a decorator.
+    nothing here. Each shape has a recording of its own; floats among the arguments are inputs of a
+    recording from their second value on, at once with `dynamic`, never if it is False. A `backend`
+    that is a function is given a module that calls `model`, and the tensors among the arguments,
+    once per kind of arguments; what it answers is called instead (compat/delegate.py). Without
+    `model`, a decorator.
     https://pytorch.org/docs/stable/generated/torch.compile.html
 
     >>> import tiny_torch as torch
@@ -158,7 +159,9 @@ def compile(
         names = _core.Passes.names
         passes = {key: bool(on) for key, on in (options or {}).items() if key in names}
         graphs = mode in GRAPHED or bool((options or {}).get("triton.cudagraphs"))
-        program = Compiled(model, fullgraph=fullgraph, passes=passes, graphs=graphs)
+        program = Compiled(
+            model, fullgraph=fullgraph, passes=passes, graphs=graphs, dynamic=dynamic
+        )
     if isinstance(model, Module):
         return OptimizedModule(model, program)
     if isinstance(model, types.MethodType):  # copies of its object get programs of their own
