@@ -1,7 +1,7 @@
 // What stands between call.py and a student's kernels: TASK(parameters) { launches }. It becomes
-// the function `run` of the library, which tiny_torch/tools/homework/cuda.py calls: its arrays are in the
-// device's memory, and it answers what the emulator has found, or "". The kernels are in an object
-// of their own, and declared before.
+// the function `run` of the library, which tiny_torch/tools/homework/cuda.py calls: its arrays are
+// in the device's memory, and it answers what the emulator has found, or "". The kernels are in an
+// object of their own, and declared before.
 #pragma once
 #include <string.h>  // first: memcpy stands for the compiler's own
 
