@@ -65,7 +65,7 @@ class Tape:
             if (op, args[0].number) in self.asked:
                 return found
             self.asked.add((op, args[0].number))
-        self.steps.append((op, args, described(found)))
+        self.steps.append((op, args, form_of(found)))
         return found
 
     def answer(self, op: Callable[..., Any], args: tuple) -> Any:
@@ -84,7 +84,7 @@ class Tape:
             for op, args, answer in self.steps:
                 found = op(*[values[a.number] if type(a) is Number else a for a in args])
                 if answer is not COMPUTED:
-                    if described(found) != answer:
+                    if form_of(found) != answer:
                         return None
                 elif type(found) is not float:
                     return None
@@ -244,10 +244,10 @@ def plain(value: Any) -> Any:
 
 
 def are_same(a: float, b: float) -> bool:
-    return described(a) == described(b)
+    return form_of(a) == form_of(b)
 
 
-def described(value: Any) -> tuple:
+def form_of(value: Any) -> tuple:
     """What two answers have in common if they are one: the bits of a float, for all but NaN."""
     return type(value), repr(value)
 
