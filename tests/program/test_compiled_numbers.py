@@ -6,6 +6,7 @@ import json
 import math
 import operator
 import pickle
+import statistics
 import threading
 
 import numpy as np
@@ -129,6 +130,7 @@ OTHERS = {
     "root": lambda x, y, t: x * (abs(t) ** 0.5) if (t**0.5).imag == 0 else y * 3,
     "json": lambda x, y, t: x * len(json.dumps(float(t))),
     "type": lambda x, y, t: x * t if type(t) is float else y,
+    "library": lambda x, y, t: x * len(json.dumps({"t": [t]})) + statistics.fmean([t, 1.0]),
     "type in a call": lambda x, y, t: x * factor(1 - t, t=(t, [t])),
     "isinstance": lambda x, y, t: x * t if isinstance(t, float) else x.foo,
     "max": lambda x, y, t: x * max(t, 0.4) + y * min(1.0, t) + sum([t, 1.0, t]),

@@ -48,6 +48,7 @@ EFFECTS = {
       ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
 CHANGES = "changes what it reads: a global, a closure's variable or an attribute"
+WRAPPERS = ("contextlib.py", "functools.py")  # whose functions call the user's
 BACKWARD = run_backward.__code__
 READERS = ("linecache", "tokenize")  # of the line that a warning shows
 MISSING = NotImplemented  # in the place of a value: there is none of that name
@@ -163,7 +164,7 @@ class Recorder:
                 return  # not hashable: none of those
         elif event == "call":
             self.enter(frame)
-            if self.is_following and not is_ours(frame.f_code) and asks_types(frame.f_code):
+            if self.is_following and wants_floats(frame.f_code):
                 values = frame.f_locals  # which Python takes over when this returns
                 for name in list(values):
                     values[name] = give_floats(values[name], DEPTH)
@@ -327,6 +328,17 @@ class Recorder:
 
 def is_ours(code: types.CodeType) -> bool:
     return code.co_filename.startswith((PACKAGE, "<frozen"))
+
+
+def wants_floats(code: types.CodeType) -> bool:
+    """Whether the code is not to be given numbers: it asks for their type, or hands them on.
+
+    Of what a library does with them (`json.dumps`) it is not known whether it takes no other.
+    """
+    file = code.co_filename
+    if is_ours(code) or file.endswith(WRAPPERS):
+        return False
+    return file.startswith(LIBRARY) or "site-packages" in file or asks_types(code)
 
 
 def is_capturing() -> bool:
