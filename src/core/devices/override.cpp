@@ -61,6 +61,7 @@ void add_others(Slots& slots, const Backend& backend) {
   ADD(cross_entropy, nll) ADD(cross_entropy, nll_backward) ADD(cross_entropy, labels)
   ADD(cross_entropy, average)
   ADD(ctc, ctc_labels) ADD(ctc, ctc) ADD(ctc, ctc_backward)
+  ADD(elementwise, chain)
   ADD(embedding, bag_forward) ADD(embedding, bag_backward) ADD(embedding, bag_starts)
   ADD(fold, unfold) ADD(fold, fold)
   ADD(gather, pick) ADD(gather, place) ADD(gather, inside) ADD(gather, offsets)
