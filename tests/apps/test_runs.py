@@ -61,8 +61,8 @@ def test_a_compiled_run_has_the_same_figures(run, tmp_path, name, monkeypatch):
     answers = []
     run_case = compiled.Case.run
 
-    def note(case, inputs):
-        answers.append(run_case(case, inputs))
+    def note(case, *given):
+        answers.append(run_case(case, *given))
         return answers[-1]
 
     monkeypatch.setattr(compiled.Case, "run", note)
