@@ -49,14 +49,9 @@ void naive(const MatmulArgs& gemm) {
 template <class T>
 void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
   const int64_t width = j_end - j;
-  const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
-  T sums[kStrip], x[kDeepest<T>];
+  T sums[kStrip];
   for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
-    const int64_t depth = smaller(g.depth, g.k - p);
-    for (int64_t q = 0; q < depth; ++q) x[q] = element(g.a + (p + q) * g.a_col);
-    const T* b = g.b + p * g.b_row + j * g.b_col;
-    const VectorBlock<T, T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
-    by_columns ? sum_columns(block, sums) : sum_rows(block, sums);
+    sum_strip(g, p, smaller(g.depth, g.k - p), j, width, sums);
     write_sums(g, sums, 0, 0, j, 1, width, g.accumulate || p > 0);
   }
   if (g.bias) add_bias(g, 0, j, 1, width);

@@ -11,11 +11,6 @@
 namespace tt::cpu {
 namespace {
 
-// How many elements of memory lie between B[p, j] and the end of B: they may be read, if not used.
-template <class T>
-int64_t readable_b(const Product<T>& g, int64_t p, int64_t j) {
-  return (g.k - 1 - p) * g.b_row + (g.n - 1 - j) * g.b_col + 1;
-}
 template <class T>
 int64_t readable_a(const Product<T>& g, int64_t i, int64_t p) {
   return (g.m - 1 - i) * g.a_row + (g.k - 1 - p) * g.a_col + 1;

@@ -176,18 +176,10 @@ void compute_part(const Product<typename By::Half>& g, const Part& part, const M
 // The sums are those of gemm_vector.h.
 template <class Stored>
 void half_vector_product(const Product<Stored>& g, int64_t j, int64_t j_end) {
-  constexpr int n = lanes<float>;
   const int64_t width = j_end - j;
-  const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
-  float sums[kStrip], total[kStrip] = {}, x[kDeepest<float> + n];
+  float sums[kStrip], total[kStrip] = {};
   for (int64_t p = 0; p < g.k; p += g.depth) {
-    const int64_t depth = smaller(g.depth, g.k - p);
-    for (int64_t q = 0; q < depth; q += n)
-      store(x + q, load_some<float>(g.a + (p + q) * g.a_col, g.a_col, depth - q, depth - q));
-    const int64_t readable = (g.k - 1 - p) * g.b_row + (g.n - 1 - j) * g.b_col + 1;
-    const VectorBlock<float, Stored> block = {
-        x, g.b + p * g.b_row + j * g.b_col, depth, width, g.b_row, g.b_col, readable};
-    by_columns ? sum_columns(block, sums) : sum_rows(block, sums);
+    sum_strip(g, p, smaller(g.depth, g.k - p), j, width, sums);
     for (int64_t s = 0; s < width; ++s) total[s] += sums[s];
   }
   finish(g, total, width, 0, j, 1, width);

@@ -19,6 +19,12 @@ struct Product {
   bool accumulate;
 };
 
+// How many elements of memory lie between B[p, j] and the end of B: they may be read, if not used.
+template <class T>
+int64_t readable_b(const Product<T>& g, int64_t p, int64_t j) {
+  return (g.k - 1 - p) * g.b_row + (g.n - 1 - j) * g.b_col + 1;
+}
+
 // C^T = B^T @ A^T.
 template <class T>
 Product<T> transposed(const Product<T>& g) {

@@ -4,6 +4,7 @@
 // Product p goes to sum p % L of L, which are added as a tree at the end of the block; this is as
 // natural for a B that lies by rows as for one that lies by columns. L is lanes<T> throughout.
 #pragma once
+#include "cpu/matmul/gemm_request.h"
 #include "cpu/matmul/gemm_tile.h"
 
 namespace tt::cpu {
@@ -109,6 +110,19 @@ void sum_columns(const VectorBlock<T, S>& g, T* total) {
     transpose<T>(sums);
     store(total + s, add_as_tree<T>(sums));
   }
+}
+
+// sums = the products of k's block [p, p + depth) for columns [j, j + width) of C, which is a row.
+template <class T, class S>
+void sum_strip(const Product<S>& g, int64_t p, int64_t depth, int64_t j, int64_t width, T* sums) {
+  constexpr int n = lanes<T>;
+  T x[kDeepest<T> + n];
+  for (int64_t q = 0; q < depth; q += n)
+    store(x + q, load_some<T>(g.a + (p + q) * g.a_col, g.a_col, depth - q, depth - q));
+  const VectorBlock<T, S> block = {
+      x, g.b + p * g.b_row + j * g.b_col, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
+  const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
+  by_columns ? sum_columns(block, sums) : sum_rows(block, sums);
 }
 
 }  // namespace
