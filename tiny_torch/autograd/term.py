@@ -2,7 +2,8 @@
 
 Of a weight that is used twice, or whose ``.grad`` holds what an earlier batch gave, each further
 gradient would be written into memory of its own, and then added. An op that can add as it computes
-answers a Term instead, and the engine says where to: Note [Gradients in place], src/README.md.
+answers a Term instead, and the engine says where to: `Run.deliver` in engine.py, and `add_to_grad`
+in accumulate.py for a leaf's ``.grad``. Why: Note [Gradients in place], src/README.md.
 """
 
 from __future__ import annotations

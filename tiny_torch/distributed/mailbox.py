@@ -11,7 +11,7 @@ waited for, and the others' before the next exchange begins.
     numbers   | rank 0 | rank 1 | ...    the exchange for which a rank has written
     sleepers  | rank 0 | rank 1 | ...    the exchange for which it sleeps
     places    | rank 0: even | rank 0: odd | rank 1: even | ...
-    pieces    | rank 0: even | rank 0: odd | rank 1: even | ...    of large rows: rings.py
+    pieces    | rank 0: even | rank 0: odd | rank 1: even | ...    of large rows: memory.py
 """
 
 from __future__ import annotations

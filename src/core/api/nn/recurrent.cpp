@@ -19,6 +19,17 @@ namespace {
 
 constexpr int64_t kGates[kRecurrents] = {1, 1, 4, 3};
 
+// What forward and backward are both given, as recurrent.h says.
+struct Input {
+  int64_t kind;
+  const NDArray& x;
+  const std::vector<int64_t>& sizes;
+  const NDArray& h0;
+  const NDArray* c0;
+  const NDArray &w_ih, &w_hh;
+  bool reverse;
+};
+
 struct Layer {
   Recurrent kind;
   DType dtype;
@@ -47,10 +58,9 @@ void check_shape(const char* name, const NDArray* array, const Dims& shape, DTyp
                        array->shape());
 }
 
-Layer make_layer(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
-                 const NDArray& h0, const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
-                 bool reverse, bool halves) {
-  if (kind < 0 || kind >= kRecurrents) throw ValueError("[recurrent] no kind ", kind);
+Layer make_layer(const Input& in, bool halves) {
+  const NDArray &x = in.x, &h0 = in.h0;
+  if (in.kind < 0 || in.kind >= kRecurrents) throw ValueError("[recurrent] no kind ", in.kind);
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
     throw NotImplementedError("[recurrent] is not implemented for ", x.dtype(), " on ",
                               x.device().name);
@@ -58,21 +68,21 @@ Layer make_layer(int64_t kind, const NDArray& x, const std::vector<int64_t>& siz
     throw RuntimeError("[recurrent] expected x and h0 of 2 dims, got ", x.shape(), " and ",
                        h0.shape());
   Layer l;
-  l.kind = static_cast<Recurrent>(kind);
+  l.kind = static_cast<Recurrent>(in.kind);
   l.dtype = x.dtype();
   l.rows = x.shape()[0];
   l.inputs = x.shape()[1];
   l.hidden = h0.shape()[1];
-  l.gates = kGates[kind];
+  l.gates = kGates[in.kind];
   l.batch = h0.shape()[0];
-  l.reverse = reverse;
+  l.reverse = in.reverse;
   l.halves = halves;
   l.device = &x.device();
   int64_t start = 0;
-  l.sizes = sizes;
+  l.sizes = in.sizes;
   for (int64_t t = 0; t < l.steps(); ++t) {
-    const int64_t size = sizes[t];
-    if (size < 0 || size > (t == 0 ? l.batch : sizes[t - 1]))
+    const int64_t size = l.sizes[t];
+    if (size < 0 || size > (t == 0 ? l.batch : l.sizes[t - 1]))
       throw RuntimeError("[recurrent] sizes must not grow, nor exceed the batch of ", l.batch);
     l.starts.push_back(start);
     start += size;
@@ -80,10 +90,10 @@ Layer make_layer(int64_t kind, const NDArray& x, const std::vector<int64_t>& siz
   if (start != l.rows)
     throw RuntimeError("[recurrent] sizes add up to ", start, ", x has ", l.rows, " rows");
   check_shape("h0", &h0, {l.batch, l.hidden}, l.dtype);
-  check_shape("c0", c0, {l.batch, l.hidden}, l.dtype);
-  check_shape("w_ih", &w_ih, {l.gates * l.hidden, l.inputs}, l.dtype);
-  check_shape("w_hh", &w_hh, {l.gates * l.hidden, l.hidden}, l.dtype);
-  if ((c0 != nullptr) != (l.kind == Recurrent::Lstm))
+  check_shape("c0", in.c0, {l.batch, l.hidden}, l.dtype);
+  check_shape("w_ih", &in.w_ih, {l.gates * l.hidden, l.inputs}, l.dtype);
+  check_shape("w_hh", &in.w_hh, {l.gates * l.hidden, l.hidden}, l.dtype);
+  if ((in.c0 != nullptr) != (l.kind == Recurrent::Lstm))
     throw RuntimeError("[recurrent] an LSTM has c0, the others have not");
   return l;
 }
@@ -203,35 +213,33 @@ NDArray input_product(const Layer& l, const RecurrentKernel* kernels, const NDAr
   return gates;
 }
 
-std::vector<NDArray> forward(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
-                             const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
-                             const NDArray& w_hh, const NDArray* b_ih, const NDArray* b_hh,
-                             bool reverse, bool halves) {
-  const Layer l = make_layer(kind, x, sizes, h0, c0, w_ih, w_hh, reverse, halves);
-  const RecurrentKernel* const kernels = backend_of(x).recurrent->forward[kind];
+std::vector<NDArray> forward(const Input& in, const NDArray* b_ih, const NDArray* b_hh,
+                             bool halves) {
+  const Layer l = make_layer(in, halves);
+  const RecurrentKernel* const kernels = l.device->backend->recurrent->forward[in.kind];
   check_shape("b_ih", b_ih, {l.gates * l.hidden}, l.dtype);
   check_shape("b_hh", b_hh, {l.gates * l.hidden}, l.dtype);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
   // Only GRU tells the two biases apart.
   const std::optional<NDArray> both =
       b_ih && b_hh && !gru ? std::optional(binary(Binary::add, b_ih, b_hh)) : std::nullopt;
-  NDArray gates = input_product(l, kernels, x, w_ih,
+  NDArray gates = input_product(l, kernels, in.x, in.w_ih,
                                 both   ? &*both
                                 : b_ih ? b_ih
                                 : gru  ? nullptr
                                        : b_hh);
   NDArray y = l.empty({l.rows, l.hidden});
-  NDArray h = own(&h0, l);
+  NDArray h = own(&in.h0, l);
   std::optional<NDArray> c, cells, candidates, recurrent;
   if (lstm) {
-    c = own(c0, l);
+    c = own(in.c0, l);
     cells = l.empty({l.rows, l.hidden});
   }
   if (gru) {
     recurrent = l.empty({l.batch, 3 * l.hidden});
     candidates = l.empty({l.rows, l.hidden});
   }
-  const NDArray first = contiguous(h0);
+  const NDArray first = contiguous(in.h0);
   const std::optional<NDArray> bias = prepared(gru ? b_hh : nullptr, l.dtype);
   std::vector<RecurrentPhase> phases(l.steps());
   for (int64_t i = 0; i < l.steps(); ++i) {
@@ -254,7 +262,7 @@ std::vector<NDArray> forward(int64_t kind, const NDArray& x, const std::vector<i
     step.cells = lstm ? row_of(&*cells, start) : nullptr;
     step.output = row_of(&y, start);
   }
-  run(l, kernels, transposed(w_hh), phases, !gru, bias ? &*bias : nullptr);
+  run(l, kernels, transposed(in.w_hh), phases, !gru, bias ? &*bias : nullptr);
   std::vector<NDArray> results{y, h};
   if (lstm) results.push_back(*c);
   if (lstm || gru) {
@@ -264,12 +272,10 @@ std::vector<NDArray> forward(int64_t kind, const NDArray& x, const std::vector<i
   return results;
 }
 
-std::vector<NDArray> backward(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes,
-                              const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
-                              const NDArray& w_hh, bool biases, bool reverse, const NDArray* active,
-                              bool overwrite, const std::vector<const NDArray*>& kept,
+std::vector<NDArray> backward(const Input& in, bool biases, const NDArray* active, bool overwrite,
+                              const std::vector<const NDArray*>& kept,
                               const std::vector<const NDArray*>& grads, bool halves) {
-  const Layer l = make_layer(kind, x, sizes, h0, c0, w_ih, w_hh, reverse, halves);
+  const Layer l = make_layer(in, halves);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
   const bool gated = lstm || gru;
   if (kept.size() != size_t(1 + gated) || (active != nullptr) != gated ||
@@ -285,9 +291,9 @@ std::vector<NDArray> backward(int64_t kind, const NDArray& x, const std::vector<
   for (size_t k = 1; k < grads.size(); ++k)
     check_shape("the gradient of the last state", grads[k], {l.batch, l.hidden}, l.dtype);
 
-  const NDArray h_before = step_before(l, contiguous(h0), *kept[0]);
+  const NDArray h_before = step_before(l, contiguous(in.h0), *kept[0]);
   const std::optional<NDArray> c_before =
-      lstm ? std::optional(step_before(l, contiguous(*c0), *kept[1])) : std::nullopt;
+      lstm ? std::optional(step_before(l, contiguous(*in.c0), *kept[1])) : std::nullopt;
   const std::optional<NDArray> grad_y = prepared(grads[0], l.dtype);
   // Over what was saved, where that is given up: a step reads its gates before it writes them.
   const NDArray gates = gated && overwrite ? *active : l.empty({l.rows, l.gates * l.hidden});
@@ -314,11 +320,11 @@ std::vector<NDArray> backward(int64_t kind, const NDArray& x, const std::vector<
     step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
     next->products[0] = {step.rows, row_of(&shared, start), h.data()};
   }
-  run(l, backend_of(x).recurrent->backward[kind], w_hh, phases, gru, nullptr);
+  run(l, l.device->backend->recurrent->backward[in.kind], in.w_hh, phases, gru, nullptr);
   const NDArray of_gates = operand(l, gates), of_shared = gru ? operand(l, shared) : of_gates;
-  std::vector<NDArray> results{product(l, of_gates, operand(l, w_ih)), h};
+  std::vector<NDArray> results{product(l, of_gates, operand(l, in.w_ih)), h};
   if (lstm) results.push_back(*c);
-  results.push_back(product(l, transposed(of_gates), operand(l, x)));
+  results.push_back(product(l, transposed(of_gates), operand(l, in.x)));
   results.push_back(product(l, transposed(of_shared), operand(l, h_before)));
   if (biases) {
     results.push_back(reduce(Reduce::sum, gates, Dims{0}, false));
@@ -328,9 +334,9 @@ std::vector<NDArray> backward(int64_t kind, const NDArray& x, const std::vector<
 }
 
 // Halves are computed in float32; but products in bfloat16, where the device has them.
-bool has_products(const NDArray& x, int64_t kind) {
-  return x.dtype() == DType::BFloat16 && kind >= 0 && kind < kRecurrents &&
-         backend_of(x).recurrent->forward[kind][2] != nullptr;
+bool has_products(const Input& in) {
+  return in.x.dtype() == DType::BFloat16 && in.kind >= 0 && in.kind < kRecurrents &&
+         backend_of(in.x).recurrent->forward[in.kind][2] != nullptr;
 }
 
 // Float32 copies of arrays of one dtype, as long as this lives.
@@ -345,6 +351,11 @@ class Widened {
     return &copies_.emplace_back(astype(*x, DType::Float32));
   }
   const NDArray& operator()(const NDArray& x) { return *(*this)(&x); }
+  Input operator()(const Input& in) {
+    Widened& wide = *this;
+    return {in.kind,     wide(in.x),    in.sizes,      wide(in.h0),
+            wide(in.c0), wide(in.w_ih), wide(in.w_hh), in.reverse};
+  }
 
  private:
   DType dtype_;
@@ -357,12 +368,10 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
                                        const std::vector<int64_t>& sizes, const NDArray& h0,
                                        const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
                                        const NDArray* b_ih, const NDArray* b_hh, bool reverse) {
-  if (!is_half(x.dtype()))
-    return forward(kind, x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, reverse, false);
+  const Input in{kind, x, sizes, h0, c0, w_ih, w_hh, reverse};
+  if (!is_half(x.dtype())) return forward(in, b_ih, b_hh, false);
   Widened wide(x.dtype());
-  std::vector<NDArray> results =
-      forward(kind, wide(x), sizes, wide(h0), wide(c0), wide(w_ih), wide(w_hh), wide(b_ih),
-              wide(b_hh), reverse, has_products(x, kind));
+  std::vector<NDArray> results = forward(wide(in), wide(b_ih), wide(b_hh), has_products(in));
   for (int i = 0; i < (c0 ? 3 : 2); ++i) results[i] = astype(results[i], x.dtype());
   return results;
 }
@@ -373,16 +382,14 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
                                         bool biases, bool reverse, const NDArray* active,
                                         bool overwrite, const std::vector<const NDArray*>& kept,
                                         const std::vector<const NDArray*>& grads) {
-  if (!is_half(x.dtype()))
-    return backward(kind, x, sizes, h0, c0, w_ih, w_hh, biases, reverse, active, overwrite, kept,
-                    grads, false);
+  const Input in{kind, x, sizes, h0, c0, w_ih, w_hh, reverse};
+  if (!is_half(x.dtype())) return backward(in, biases, active, overwrite, kept, grads, false);
   Widened wide(x.dtype());
   std::vector<const NDArray*> wide_kept = kept, wide_grads;  // of what was saved, y was made halves
   if (!kept.empty()) wide_kept[0] = wide(kept[0]);
   for (const NDArray* grad : grads) wide_grads.push_back(wide(grad));
   std::vector<NDArray> results =
-      backward(kind, wide(x), sizes, wide(h0), wide(c0), wide(w_ih), wide(w_hh), biases, reverse,
-               active, overwrite, wide_kept, wide_grads, has_products(x, kind));
+      backward(wide(in), biases, active, overwrite, wide_kept, wide_grads, has_products(in));
   for (NDArray& result : results) result = astype(result, x.dtype());
   return results;
 }
