@@ -17,7 +17,8 @@ from tiny_torch.base.hooks import RemovableHandle
 from tiny_torch.base.modes import thread
 from tiny_torch.tensor import Tensor
 
-# The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
+# The order in which a node's hooks run: those of its tensors, retain_grad, its own before its op's
+# backward and after it, and those of `utils.viz`, which see the gradients of inputs.
 OF_TENSOR, RETAIN, BEFORE, AFTER, OF_INPUTS = range(5)
 by_turn = attrgetter("turn")
 
