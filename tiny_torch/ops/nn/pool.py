@@ -39,7 +39,7 @@ def of_volumes(x, size, settings):
 
 
 class MaxPool(Op):
-    """x -> y. Kept is which tap of its window each is: a byte, or int32 for windows of more than 256."""
+    """x -> y. Kept is which tap of its window each is: a byte, of more than 256 taps int32."""
 
     piecewise = True
     node_name = by_sizes("Max", "WithIndices")
