@@ -83,9 +83,6 @@ class Tensor(TensorBase):
         strides = self.array.strides
         return strides if dim is None else strides[counted_dim("stride", dim, len(strides))]
 
-    def storage_offset(self) -> int:
-        return self.array.offset
-
     def element_size(self) -> int:
         return self.array.itemsize
 
@@ -117,16 +114,15 @@ class Tensor(TensorBase):
 
     @property
     def _base(self) -> Tensor | None:
+        _core.refuse_given(self.array, "asks whether an argument is a view")
         return None if self._view is None else self._view.base
-
-    def _is_view(self) -> bool:
-        return self._view is not None
 
     @property
     def _version(self) -> int:
         """How often its memory was written, also through views and `detach()`."""
         if self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
+        _core.refuse_given(self.array, "asks how often an argument was written")
         return self.array.writes
 
     # --------------------------------------------------------------------------- meeting Python

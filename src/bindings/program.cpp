@@ -5,6 +5,8 @@
 
 #include <pybind11/stl.h>
 
+#include <cstring>
+
 #include "bindings/bind.h"
 #include "bindings/launches.h"
 #include "bindings/types.h"
@@ -25,7 +27,12 @@ std::unique_ptr<Recording> make_recording(const pb::object& report, const pb::ob
                                           bool is_plan) {
   const auto call = [](const pb::object& function, auto... args) {
     const pb::gil_scoped_acquire acquired;
-    function(args...);
+    try {
+      function(args...);
+    } catch (pb::error_already_set& error) {  // such as a KeyboardInterrupt
+      error.restore();
+      throw PythonError();
+    }
   };
   return std::make_unique<Recording>([=](const char* why) { call(report, why); },
                                      [=] { call(noted); }, is_plan);
@@ -103,11 +110,32 @@ pb::object run(Program& program, const pb::sequence& externals, const pb::object
   return pb::make_tuple(results, done->kept ? wrap(std::move(*done->kept)) : pb::none());
 }
 
-// What a dict or a class has under the name, or a closure's cell holds; null for nothing. A new
-// reference, since a class may make it anew.
+// What arrays have in common with others that a recording stands for, as bytes: shapes, strides,
+// dtypes, devices. None where one has no elements of C++'s.
+pb::object layouts_of(const pb::list& arrays) {
+  std::string bytes;
+  const auto add = [&](int64_t number) {
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  for (const pb::handle array : arrays) {
+    if (!is_array(array.ptr())) return pb::none();
+    const NDArray& x = array_of(array.ptr());
+    if (!x.device().has_data) return pb::none();
+    add(reinterpret_cast<intptr_t>(&x.device()));
+    add(static_cast<int64_t>(x.dtype()));
+    add(x.stamp() == kInferenceStamp);
+    for (const int64_t size : x.shape()) add(size);
+    for (const int64_t stride : x.strides()) add(stride);
+    add(-1 - x.ndim());  // ends what may have any length
+  }
+  return pb::bytes(bytes);
+}
+
+// What a dict has under the name, another object as an attribute, or a closure's cell holds; null
+// for nothing. A new reference, since a class may make it anew.
 PyObject* look_up(PyObject* owner, PyObject* name) {
   if (PyCell_Check(owner)) return Py_XNewRef(PyCell_GET(owner));
-  if (!PyType_Check(owner)) {
+  if (PyDict_Check(owner)) {
     PyObject* const found = PyDict_GetItemWithError(owner, name);
     if (PyErr_Occurred()) throw pb::error_already_set();
     return Py_XNewRef(found);
@@ -117,8 +145,22 @@ PyObject* look_up(PyObject* owner, PyObject* name) {
   return found;
 }
 
+// Whether the memory of an object, such as NumPy's array, holds these bytes.
+bool has_bytes(PyObject* object, PyObject* bytes) {
+  Py_buffer memory;
+  if (PyObject_GetBuffer(object, &memory, PyBUF_CONTIG_RO) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool same = memory.len == PyBytes_GET_SIZE(bytes) &&
+                    std::memcmp(memory.buf, PyBytes_AS_STRING(bytes), memory.len) == 0;
+  PyBuffer_Release(&memory);
+  return same;
+}
+
 // Whether what a program rests on is as it was: of every four of `guards`, the first has the third
-// under the name that is the second. A container also equals its copy, the fourth, or None.
+// under the name that is the second. A container also equals its copy, the fourth, or None; of a
+// buffer that is bytes.
 // NotImplemented as the third: there is nothing of this name.
 bool guards_hold(const pb::tuple& guards) {
   PyObject* const all = guards.ptr();
@@ -136,7 +178,10 @@ bool guards_hold(const pb::tuple& guards) {
         (PyLong_Check(now.get()) || PyFloat_Check(now.get()) || PyUnicode_Check(now.get()) ||
          PyTuple_Check(now.get())))
       same = PyObject_RichCompareBool(now, value, Py_EQ);
-    if (same == 1 && copy != Py_None) same = PyObject_RichCompareBool(now, copy, Py_EQ);
+    if (same == 1 && PyBytes_Check(copy))
+      same = has_bytes(now, copy);
+    else if (same == 1 && copy != Py_None)
+      same = PyObject_RichCompareBool(now, copy, Py_EQ);
     if (same < 0) PyErr_Clear();  // what cannot be compared is another
     if (same != 1) return false;
   }
@@ -206,11 +251,17 @@ void add_program(pb::module_& module) {
       .def_property_readonly("given_bytes", &Program::given_bytes)
       .def_property_readonly("result_bytes", &Program::result_bytes)
       .def_property_readonly("outside_bytes", &Program::outside_bytes);
+  module.def("layouts_of", layouts_of);
   module.def("guards_hold", guards_hold);
   module.def("set_number_type", [](const pb::type& type) {
     number_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
   });
   module.def("refuse_recording", [](const char* why) { refuse_recording(why); });
+  module.def("refuse_given", [](pb::handle x, const char* why) {
+    if (recording() && is_array(x.ptr()) &&
+        recording()->find(array_of(x.ptr()).storage()->data) < 0)
+      refuse_recording(why);
+  });
   module.def("unrecorded", [](const pb::object& call) {
     const Unrecorded unrecorded;
     return call();

@@ -19,8 +19,8 @@ struct Lines {
   int64_t count = 1, size = 0;  // lines, and elements in each
   DType compute;                // float32 or float64
   int streams = 0;
-  LineStream stream[kMaxStreams];  // the output, where there is one, is the last
-  bool has_output = true;
+  LineStream stream[kMaxStreams];
+  int outputs = 1;  // of them, the last ones
 };
 
 }  // namespace tt

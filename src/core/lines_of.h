@@ -5,14 +5,14 @@
 
 namespace tt {
 
-// The arrays' shape is `shape`; the last is written, where `has_output`. Dims that are laid out as
+// The arrays' shape is `shape`; the last `outputs` of them are written. Dims that are laid out as
 // one in all of them become one, so that as many lines as possible stand side by side.
 inline Lines lines_of(const Dims& shape, int dim, DType compute,
-                      std::initializer_list<const NDArray*> arrays, bool has_output = true) {
+                      std::initializer_list<const NDArray*> arrays, int outputs = 1) {
   Lines lines;
   lines.compute = compute;
   lines.size = shape[dim];
-  lines.has_output = has_output;
+  lines.outputs = outputs;
   for (const NDArray* array : arrays) {
     LineStream& stream = lines.stream[lines.streams++];
     stream.data = array->data();

@@ -250,3 +250,15 @@ def test_a_rejection_ends(concentration):
         assert draws.isnan().all()
     else:
         assert (draws.abs() <= math.pi).all() and (concentration < 1 or draws.abs().max() < 1e-9)
+
+
+def test_arguments_are_checked_within_vmap():
+    dist = tiny_torch.distributions
+    means = tiny_torch.arange(3.0)
+    found = tiny_torch.vmap(lambda m: dist.Normal(m, 1.0).log_prob(tiny_torch.tensor(0.0)))(means)
+    assert found.equal(dist.Normal(means, 1.0).log_prob(tiny_torch.tensor(0.0)))
+    rates = tiny_torch.tensor([1.0, 2.0])
+    tiny_torch.vmap(lambda r: dist.Gamma(r, r).entropy())(rates)
+    tiny_torch.vmap(lambda p: dist.Categorical(p).entropy())(tiny_torch.eye(3))
+    with pytest.raises(ValueError, match="Expected parameter rate"):
+        tiny_torch.vmap(lambda r: dist.Exponential(r).mean)(tiny_torch.tensor([1.0, -1.0]))

@@ -228,6 +228,7 @@ GROUPS = {
             for numbers in ((2, ""), (2, "3, "), ("'a'", ""), (2, "None, "))
         ],
         "torch.addmm(torch.eye(2), torch.eye(2), torch.eye(2), 2)",
+        "torch.addbmm(torch.ones(2, 3), torch.ones(2, 2, 0), torch.ones(2, 0, 3))",
     ],
     "operators without an operand": [
         f"torch.ones(2).__{name}__({other}) is NotImplemented"

@@ -306,6 +306,9 @@ ERRORS = {
     "heads that do not divide": lambda m, f, q, k: f(m.ones(2, 7, 5, 4), k, k, enable_gqa=True),
     "fewer heads": lambda m, f, q, k: f(m.ones(2, 1, 5, 4), k, k, enable_gqa=True),
     "no heads": lambda m, f, q, k: f(q[0, 0], k[0, 0], k[0, 0], enable_gqa=True),
+    "causal, and a mask per head": lambda m, f, q, k: f(
+        k, k, k, attn_mask=m.zeros(3, 7, 7), is_causal=True
+    ),
 }
 
 

@@ -382,6 +382,8 @@ WRONG = [
     "m.nn.GRU(4, 5)(m.ones(2, 4), m.ones(1, 1, 5))",
     "m.nn.LSTMCell(4, 5)(m.ones(1, 1, 4))",
     "m.nn.LSTMCell(4, 5)(m.ones(1, 3))",
+    "m.nn.LSTMCell(4, 5)(m.ones(2, 4), m.ones(2, 2, 5))",
+    "m.nn.LSTMCell(4, 5)(m.ones(2, 4), (m.ones(2, 5),) * 3)",
     "m.nn.GRUCell(4, 5)(m.ones(2, 4), m.ones(3, 5))",
     "m.nn.RNNCell(4, 5)(m.ones(2, 4), m.ones(1, 1, 5))",
     "m.nn.RNNCell(4, 5, nonlinearity='a')(m.ones(2, 4))",

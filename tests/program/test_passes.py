@@ -203,3 +203,29 @@ def test_steps_that_compute_again_have_eagers_bits(name):
 def test_random_functions(seed):
     assert not difference(2_000_000 + seed, {"recompute": True}, whole=True)
     assert not difference(2_000_000 + seed, dict.fromkeys(NAMES, False))
+
+
+PARTS = """
+x.sort()[0] x.sort()[1] x.topk(2)[0] x.topk(2)[1] x.kthvalue(2)[0] x.kthvalue(2)[1]
+x.mode()[0] x.mode()[1] x.median(0)[0] x.median(0)[1] x.cummax(0)[0] x.cummax(0)[1]
+x.max(0)[0] x.max(0)[1] x.aminmax()[0] x.aminmax()[1] torch.frexp(x)[0] torch.frexp(x)[1]
+torch.std_mean(x)[0] torch.std_mean(x)[1] F.max_pool1d(x,2,return_indices=True)[0]
+F.max_pool1d(x,2,return_indices=True)[1] F.batch_norm(x,None,None,training=True)
+F.layer_norm(x,(7,)) F.group_norm(x[:,:6],2) F.nll_loss(x,torch.arange(5)) x.logsumexp(0)
+"""
+
+
+@pytest.mark.parametrize("code", PARTS.split())
+def test_of_several_results_one_is_enough(code):
+    function = eval(f"lambda x: {code} * 2", {"torch": torch, "F": F})
+    compiled = Compiled(function, passes={"recompute": True})
+    for _ in range(3):
+        x, again = (torch.randn(5, 7).requires_grad_() for _ in range(2))
+        again.data = x.detach().clone()
+        found, expected = compiled(x), function(again)
+        assert same_bits(found, expected)
+        if expected.requires_grad:
+            found.sum().backward()
+            expected.sum().backward()
+            assert same_bits(x.grad, again.grad)
+    assert not compiled.refusals

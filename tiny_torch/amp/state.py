@@ -120,11 +120,11 @@ def cast_once(x: Tensor, dtype: Any) -> Tensor:
     found = state.cache.get(id(x))
     if found is not None:
         _, version, cast = found
-        fresh = version == x._version and cast.dtype is dtype
+        fresh = version == x.array.writes and cast.dtype is dtype
         if fresh and (cast.requires_grad or modes.bits & NO_GRAD):
             return cast
     cast = x.to(dtype)
-    state.cache[id(x)] = (x, x._version, cast)  # x too, so that its id stays its own
+    state.cache[id(x)] = (x, x.array.writes, cast)  # x too, so that its id stays its own
     return cast
 
 

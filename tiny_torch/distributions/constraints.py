@@ -17,6 +17,11 @@ from tiny_torch.base.docstrings import own_methods
 from tiny_torch.tensor import Tensor
 
 
+def all_true(x: Tensor) -> bool:
+    """Whether all elements are True; within vmap those of one sample, where `bool` may not be."""
+    return bool(x.all().array.item())
+
+
 class Constraint:
     """A region of values; continuous and of single numbers unless a subclass says otherwise."""
 
@@ -303,7 +308,7 @@ class _Symmetric(_Square):
 
     def check(self, value: Tensor) -> Tensor:
         square = super().check(value)
-        if not square.all():
+        if not all_true(square):
             return square
         return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
@@ -313,7 +318,7 @@ class _PositiveSemidefinite(_Symmetric):
 
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not all_true(symmetric):
             return symmetric
         return torch.linalg.eigvalsh(value).ge(0).all(-1)
 
@@ -323,7 +328,7 @@ class _PositiveDefinite(_Symmetric):
 
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not all_true(symmetric):
             return symmetric
         return torch.linalg.eigvalsh(value).gt(0).all(-1)
 

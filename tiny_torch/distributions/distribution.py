@@ -70,7 +70,7 @@ class Distribution:
             if constraints.is_dependent(constraint) or (lazy and name not in self.__dict__):
                 continue  # it cannot be checked, or follows from what is
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not constraints.all_true(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "
                     f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
@@ -200,7 +200,7 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not support.check(value).all():
+        if not constraints.all_true(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(actual)}) to be "
                 f"within the support ({support!r}) of the distribution {self!r}, but found invalid "

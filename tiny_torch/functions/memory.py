@@ -15,6 +15,7 @@ from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.layouts import contiguous_strides
+from tiny_torch.base.modes import thread
 from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resize_array
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage
@@ -188,8 +189,23 @@ def cuda_array_interface(self: Tensor) -> dict[str, Any]:
 
 
 @method
+def storage_offset(self: Tensor) -> int:
+    """Elements of the memory before its first."""
+    if thread.watch is not None:
+        thread.watch.note_offset(self.array)
+    return self.array.offset
+
+
+@method
+def _is_view(self: Tensor) -> bool:
+    _core.refuse_given(self.array, "asks whether an argument is a view")
+    return self._view is not None
+
+
+@method
 def is_shared(self: Tensor) -> bool:
     """Whether processes that are forked share the memory."""
+    _core.refuse_given(self.array, "asks whether processes share an argument")
     return self.is_cpu and self.array.is_shared()
 
 

@@ -49,6 +49,7 @@ class _Storage:
     def over(cls, array: Any, dtype: Any = None) -> Any:
         """The memory of an array, as elements of a dtype; of the array's if None."""
         storage = object.__new__(cls)
+        _core.refuse_given(array, "looks at the storage of an argument")
         storage._any = array if dtype in (None, array.dtype) else array_of(array, dtype)
         return storage
 

@@ -138,17 +138,21 @@ class Compiled:
         if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
             return self.function(*args, **kwargs)
         recorder = Recorder(self.steps, function=self.function)
-        if not recorder.start():
-            return self.function(*args, **kwargs)
-        self.recorded += 1
-        tape = Tape(numbers, self.varying(numbers, cases))
-        cases[:] = [case for case in cases if not case.is_lost()]
-        case = Case(inputs, self.steps, self.passes, tape)
-        case.uncaptured = ["forward", "backward", "step"] if self.graphs else []
-        case.note = self.refusals.append
-        case.objects = [x for x in leaves if not is_tensor(x)]
-        call = functools.partial(tape.call, self.function, args, kwargs, recorder.note)
-        result = case.record(recorder, call)
+        try:
+            if not recorder.start():
+                return self.function(*args, **kwargs)
+            self.recorded += 1
+            tape = Tape(numbers, self.varying(numbers, cases))
+            cases[:] = [case for case in cases if not case.is_lost()]
+            case = Case(inputs, self.steps, self.passes, tape)
+            case.uncaptured = ["forward", "backward", "step"] if self.graphs else []
+            case.note = self.refusals.append
+            case.objects = [x for x in leaves if not is_tensor(x)]
+            case.objects += [x for t in inputs for x in vars(t).values()]
+            call = functools.partial(tape.call, self.function, args, kwargs, recorder.note)
+            result = case.record(recorder, call)
+        finally:
+            recorder.close()
         fills = not cases and case.refusal.startswith(CHANGES)  # perhaps caches, once
         cases.append(case)
         if case.refusal:
@@ -211,6 +215,8 @@ class Case:
         self.programs: list[tuple[str, Any, list]] = []  # with places of launches, to be shown
         self.refusal = ""
         self.guards: tuple = ()
+        self.bound: list[tuple[int, Tensor]] = []  # arguments that the code reads elsewhere, too
+        self.offsets: list[tuple[int, int]] = []  # of arguments, where they count
         self.wants: list[int] = []  # which of everything get a gradient
         self.objects: list[Any] = []  # among the arguments: their ids stay their own
         self.uncaptured: list[str] = []  # of the programs, those that may become CUDA graphs
@@ -226,6 +232,7 @@ class Case:
         watch.is_following = bool(self.tape.varying)
         try:
             with watch:
+                watch.given = {id(t) for t in inputs}
                 for t in inputs:
                     watch.take(t)
                 with OwnCasts():
@@ -233,8 +240,10 @@ class Case:
         finally:
             self.tape.close(watch.recording)
         watch.recording.synchronize()  # so that what kernels found wrong is the call's own error
-        known = {id(t) for t in inputs}
-        self.beside = [t for t in watch.tensors.values() if id(t) not in known]
+        self.beside = [t for t in watch.tensors.values() if id(t) not in watch.given]
+        self.bound = [(i, t) for i, t in enumerate(inputs) if id(t) in watch.bound]
+        at = [(i, t.array) for i, t in enumerate(inputs)]
+        self.offsets = [(i, x.offset) for i, x in at if x.storage_id in watch.offsets]
         self.arrays = [t.array for t in self.beside]
         self.required = [t.requires_grad for t in self.beside]
         self.guards = watch.finish()
@@ -257,6 +266,8 @@ class Case:
         self.spec: Any = leaves[1]
         self.places = [k for k, r in enumerate(self.results) if is_tensor(r)]
         outputs = [self.results[k] for k in self.places]
+        ids = [id(t) for t in outputs]
+        self.twins = {j: ids.index(i) for j, i in enumerate(ids) if ids.index(i) < j}
         self.results = [None if is_tensor(r) else r for r in self.results]
         if not all(isinstance(r, PLAIN) for r in self.results):
             raise Refusal("answers what is neither tensor nor number")
@@ -275,7 +286,11 @@ class Case:
         self.layouts = [(t.array.shape, t.array.dtype, t.array.device) for t in outputs]
         self.differentiable = [t.requires_grad for t in outputs]
         if True in self.differentiable:
-            self.wants = [i for i, t in enumerate(everything) if t.requires_grad]
+            ids = [id(t) for t in everything]  # of one that is given twice, the first has all
+            wants = [i for i, t in enumerate(everything) if t.requires_grad]
+            self.wants = [i for i in wants if ids.index(ids[i]) == i]
+            if not wants or any(t.requires_grad and t.is_leaf for t in outputs):
+                raise Refusal("answers what requires grad by a tensor that it has made")
         if any(program.writes(i) for i in self.wants):
             raise Refusal("writes a tensor that requires grad")
         if any(has_hooks(everything[i]) for i in self.wants):
@@ -287,7 +302,7 @@ class Case:
             self.op = Gradients(self)
             graph = Graph(self, everything, outputs)
             self.graph = weakref.ref(graph)
-            node = self.node(everything, (graph,))
+            node = Node(self.op, graph.edges, (graph, None, None, graph.edges))
         return self.answer([t.array for t in outputs], node)
 
     def keep_step(
@@ -317,16 +332,17 @@ class Case:
     def record_gradients(self, graph: Graph, seeds: list) -> list:
         """The gradients of what wants them, computed by the recorded graph; and their program."""
         watch = Recorder()
-        if not watch.start():
-            return graph.differentiate(seeds)
-        watch.recording.follow(self.tape)
-        watch.is_following = bool(self.tape.varying)
-        self.tape.thread = threading.get_ident()
         try:
+            if not watch.start():
+                return graph.differentiate(seeds)
+            watch.recording.follow(self.tape)
+            watch.is_following = bool(self.tape.varying)
+            self.tape.thread = threading.get_ident()
             with watch:
                 found = graph.differentiate(seeds)
         finally:
             self.tape.close(watch.recording)
+            watch.close()
         self.guards += watch.finish()
         self.found = [k for k, g in enumerate(found) if g is not None]
         externals = [*graph.arrays, *graph.outputs, *seeds]
@@ -358,6 +374,8 @@ class Case:
             _core.guards_hold(self.guards)
             and all(map(is_, [t.array for t in self.beside], self.arrays))
             and [t.requires_grad for t in self.beside] == self.required
+            and all(inputs[i] is t for i, t in self.bound)
+            and all(inputs[i].array.offset == offset for i, offset in self.offsets)
             and not self.is_lost()
             and (
                 self.program is None
@@ -388,7 +406,9 @@ class Case:
         node = None
         if self.wants:
             both = [*arrays, *outputs]
-            node = self.node(everything, (None, kept, values, *[both[i] for i in self.used]))
+            saved = [both[i] for i in self.used]
+            edges = tuple([edge_of(t) for t in everything])
+            node = Node(self.op, edges, (None, kept, values, edges, *saved))
         return (self.answer(outputs, node),)
 
     def run_step(self, inputs: list[Tensor], values: Any) -> Any:
@@ -427,14 +447,13 @@ class Case:
         except RuntimeError as why:
             self.note(f"is no CUDA graph: {what}: {why}")
 
-    def node(self, everything: list[Tensor], saved: tuple) -> Node:
-        return Node(self.op, tuple([edge_of(t) for t in everything]), saved)
-
     def answer(self, arrays: list, node: Node | None) -> Any:
         results = list(self.results)
         for j, (k, array) in enumerate(zip(self.places, arrays, strict=True)):
             has_edge = node is not None and self.differentiable[j]
             results[k] = wrap(array, (node, j)) if has_edge else wrap(array)
+        for j, first in self.twins.items():
+            results[self.places[j]] = results[self.places[first]]
         return results[0] if self.spec is None else tree_unflatten(results, self.spec)
 
     def run_gradients(self, saved: tuple, seeds: list) -> list:
@@ -445,7 +464,7 @@ class Case:
         ]
         count = self.gradients.externals
         arrays = [seeds[0]] * count
-        for i, array in zip(self.used, saved[3:], strict=True):
+        for i, array in zip(self.used, saved[4:], strict=True):
             arrays[i] = array
         arrays[self.inputs + len(self.beside) + len(self.places) :] = [
             *seeds, saved[1] if saved[1] is not None else seeds[0],

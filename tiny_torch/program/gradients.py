@@ -6,28 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.engine import run_backward
-from tiny_torch.autograd.graph import Op, edge_of
+from tiny_torch.autograd.graph import Node, Op, edge_of
 from tiny_torch.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from tiny_torch.program.compiled import Case
 
 
+HOOKS = ("hooks", "_hooks", "_post_hooks")  # of a node, or of a leaf
+
+
 class Graph:
     """A recorded function's graph, which lives until its gradients have been computed."""
 
     def __init__(self, case: Case, everything: list[Tensor], outputs: list[Tensor]) -> None:
-        self.targets = [edge_of(everything[i]) for i in case.wants]
+        self.edges = tuple([edge_of(t) for t in everything])
+        self.targets = [self.edges[i] for i in case.wants]
         self.arrays = [t.array for t in everything]
         self.outputs = [t.array for t in outputs]
         self.roots = [edge_of(t) for t in outputs if t.requires_grad]
 
     def differentiate(self, seeds: list) -> list:
-        """A gradient, or None, for each of the targets."""
-        found = run_backward(
-            self.roots, [wrap(g) for g in seeds], retain_graph=True, create_graph=False,
-            inputs=self.targets, accumulate=False,
-        )  # fmt: skip
+        """A gradient, or None, for each of the targets, whose hooks the caller's backward calls."""
+        hooks = [(x, n, h) for x, _ in self.targets for n in HOOKS if (h := getattr(x, n, None))]
+        for target, name, _ in hooks:
+            setattr(target, name, None)
+        try:
+            found = run_backward(
+                self.roots, [wrap(g) for g in seeds], retain_graph=True, create_graph=False,
+                inputs=self.targets, accumulate=False,
+            )  # fmt: skip
+        finally:
+            for target, name, own in hooks:
+                setattr(target, name, own)
         return [None if g is None else getattr(g, "array", g) for g in found]
 
 
@@ -46,10 +57,11 @@ class Gradients(Op):
     def backward(self, saved: tuple, grad: Any, needs: Any) -> tuple:
         case = self.case
         grads = grad if isinstance(grad, (tuple, list)) else (grad,)
-        if any(isinstance(g, Tensor) for g in grads):
-            raise RuntimeError(
-                "torch.compile with aot_autograd does not currently support double backward"
-            )
+        if any(isinstance(g, Tensor) for g in grads):  # under create_graph
+            arrays = tuple(map(array_of, grads))
+            first = self.backward(tuple(map(array_of, saved)), arrays, needs)
+            node = Node(SecondGradients(len(first)), saved[3], ())
+            return tuple([g if g is None else wrap(g, (node, k)) for k, g in enumerate(first)])
         graph = saved[0]
         seeds = [
             zeros_of(case.layouts[j]) if g is None else dense(g)
@@ -62,11 +74,30 @@ class Gradients(Op):
             for k, g in zip(case.found, found, strict=True):
                 results[case.wants[k]] = g
         else:
-            first = case.gradients is None and case.program is not None
-            found = case.record_gradients(graph, seeds) if first else graph.differentiate(seeds)
+            is_first = case.gradients is None and case.program is not None
+            found = case.record_gradients(graph, seeds) if is_first else graph.differentiate(seeds)
             for i, g in zip(case.wants, found, strict=True):
                 results[i] = g
         return tuple(results)
+
+
+class SecondGradients(Op):
+    """Gradients that nobody can differentiate further."""
+
+    node_name = "CompiledFunctionBackward"
+    __name__ = "CompiledFunctionBackward"
+
+    def __init__(self, outputs: int) -> None:
+        self.outputs = self.arity = outputs
+
+    def backward(self, saved: tuple, grad: Any, needs: Any) -> tuple:
+        raise RuntimeError(
+            "torch.compile with aot_autograd does not currently support double backward"
+        )
+
+
+def array_of(x: Any) -> Any:
+    return x.array if isinstance(x, Tensor) else x
 
 
 def dense(array: Any) -> Any:

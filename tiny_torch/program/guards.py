@@ -9,15 +9,20 @@ external arrays. Code that does what no program repeats, such as printing, is no
 from __future__ import annotations
 
 import _thread
+import array
 import builtins
+import collections
+import contextvars
 import datetime
 import functools
 import gc
+import io
 import os
 import random
 import sys
 import time
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +34,7 @@ from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.base.devices import cuda_accelerator, side_streams
 from tiny_torch.base.modes import thread
+from tiny_torch.nn.modules import module as module_file
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.optim.lr_scheduler import LRScheduler
 from tiny_torch.optim.optimizer import Optimizer
@@ -39,11 +45,17 @@ PACKAGE = str(Path(__file__).parent.parent)
 PLAIN = (int, float, complex, str, bytes, bool, type(None), _core.dtype)
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-LIBRARY = str(Path(types.__file__).parent)  # Python's own modules, and those that are installed
+# What can change and stay the same object; a small block of memory is compared by its bytes.
+MOST_BYTES = 1 << 16
+CHANGEABLE = (np.ndarray, collections.deque, array.array, bytearray, memoryview)
+ENVIRONMENT: Any = os.environ
+READ_ENVIRONMENT = type(ENVIRONMENT).__getitem__.__code__
+BY_TEXT = {"getattr", "hasattr", "vars", "__dict__", "attrgetter"}  # what takes names as strings
+LIBRARY = str(Path(types.__file__).parent)  # Python's own modules
 # What has an effect or an answer that a program would not have again.
 EFFECTS = {
     builtins.print, builtins.input, builtins.open, datetime.datetime.now, os.urandom,
-    _thread.start_new_thread, time.sleep,
+    _thread.start_new_thread, time.sleep, warnings.warn,
     *[getattr(time, name + end) for name in
       ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
@@ -56,11 +68,11 @@ MISSING = NotImplemented  # in the place of a value: there is none of that name
 # code of the package reads.
 OUTSIDE = ("step", "wrapper", "zero_grad", "unscale_", "update")
 KINDS = (Module, Optimizer, LRScheduler, GradScaler)
-DEPTH = 3  # how far attributes of attributes are followed
+DEPTH = 8  # how far attributes of attributes are followed
 MOST = 256  # parts of a container that are looked at
 STATE = (
     "training", "_modules", "_parameters", "_buffers", "_forward_hooks", "_forward_pre_hooks",
-    "_backward_hooks", "_backward_pre_hooks",
+    "_backward_hooks", "_backward_pre_hooks", "forward",
 )  # fmt: skip
 
 
@@ -79,7 +91,7 @@ class Recorder:
     """
 
     def __init__(self, steps: bool = False, is_plan: bool = False, function: Any = None) -> None:
-        self.function = function  # that is recorded
+        self.function = getattr(function, "__func__", function)  # that is recorded
         self.functions: dict[int, list[Any]] = {}  # by the id of their code
         self.steps = steps  # whether gradients may be stored, and calls be made outside
         self.before: list[Any] = []  # what is called outside of the program, before its launches
@@ -92,13 +104,20 @@ class Recorder:
         self.tensors: dict[int, Tensor] = {}
         self.first: dict[int, tuple] = {}  # of each: its array, requires_grad as they were found
         self.modules: dict[int, Module] = {}
+        self.given: set[int] = set()  # ids of tensors among the arguments, and
+        self.bound: set[int] = set()  # of those that the code also reads elsewhere
+        self.offsets: set[int] = set()  # the storages of tensors whose offset was read
+        self.is_inner = False  # whether a cell is followed that the recorded code may have made
         self.seen: set[tuple[int, Any]] = set()
+        self.followed: dict[tuple[int, tuple], int] = {}  # how deep
         self.codes: set[tuple[int, int]] = set()
         self.effect = ""
         self.is_following = False  # numbers
         self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
         self.paths = ModulePaths()
         self.is_plan = is_plan  # which never runs, and may be of `meta`
+        self.before_profile, self.outer = sys.getprofile(), thread.watch
+        self.collects = gc.isenabled()
         self.recording = _core.Recording(self.note, self.note_launch, is_plan)
 
     def start(self) -> bool:
@@ -114,28 +133,34 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         self.dice = dice()
-        self.collects = gc.isenabled()
         gc.disable()  # its callbacks and destructors are not the function's
-        self.before_profile = sys.getprofile()
-        self.outer, thread.watch = thread.watch, self
+        thread.watch = self
         sys.setprofile(self.see)
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends it, however far it got: a signal's handler may raise between any two lines."""
         sys.setprofile(self.before_profile)
+        self.recording.stop()
+        thread.watch = self.outer
         if self.collects:
             gc.enable()
-        thread.watch = self.outer
-        self.recording.stop()
 
     def finish(self) -> tuple:
         """The guards. Notes what has changed while it was recorded."""
         guards = tuple(self.guards)
         self.end_piece()
         for t in self.tensors.values():
-            array, required = self.first[id(t)]
+            array, required, state = self.first[id(t)]
             if t.array is not array or t.requires_grad is not required:
                 self.note("sets .data or requires_grad of a tensor")
+            if vars(t) != state:
+                self.note("sets an attribute of a tensor")
+        if not self.steps and self.has_set_gradients():
+            self.note("stores a gradient")
         if not same_dice(self.dice, dice()):
             self.note("draws from Python's or NumPy's random numbers")
         if not (self.is_plan or _core.guards_hold(guards)):
@@ -146,6 +171,9 @@ class Recorder:
         """The first of what no program can repeat, and where it happened."""
         if not self.effect:
             self.effect = f"{effect}{place()}"
+
+    def note_offset(self, array: Any) -> None:
+        self.offsets.add(array.storage_id)
 
     def note_launch(self) -> None:
         profile = sys.getprofile()
@@ -158,8 +186,13 @@ class Recorder:
     def see(self, frame: Any, event: str, argument: Any) -> None:
         if event == "c_call":
             try:
-                if argument in EFFECTS and frame.f_globals.get("__name__") not in READERS:
+                own_warning = argument is warnings.warn and is_ours(frame.f_code)
+                known = own_warning or frame.f_globals.get("__name__") in READERS
+                if argument in EFFECTS and not known:
                     self.note(f"calls {argument.__name__}()")
+                owner = getattr(argument, "__self__", None)
+                if isinstance(owner, (contextvars.ContextVar, io.TextIOBase)):
+                    self.note(f"calls {type(owner).__name__}.{argument.__name__}()")
             except TypeError:
                 return  # not hashable: none of those
         elif event == "call":
@@ -173,6 +206,9 @@ class Recorder:
         code = frame.f_code
         if code.co_name == "register_hook":
             self.note("registers a hook")
+        if code is READ_ENVIRONMENT:
+            key = ENVIRONMENT.encodekey(frame.f_locals["key"])
+            self.guard(ENVIRONMENT._data, key, (), 0)
         values = frame.f_locals
         subjects = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
         ours = is_ours(code)
@@ -183,17 +219,20 @@ class Recorder:
                 self.note("calls backward()")
         if code.co_name == "__init__":  # what it makes is new in every call
             subjects = subjects[1:]
-        key = id(code), id(subjects[0]) if subjects else 0
-        if key in self.codes:
+        run = id(code), id(subjects[0]) if subjects else 0
+        if run in self.codes:
             return
-        self.codes.add(key)
-        names = code.co_names
+        self.codes.add(run)
+        names = names_of(code)
         if not ours:
-            for name in names:
+            of_globals = names if "globals" in names else code.co_names
+            for name in of_globals:
                 if name in frame.f_globals:
                     self.guard(frame.f_globals, name, names, DEPTH)
             if code.co_freevars:
                 self.guard_cells(frame, names)
+            if getattr(self.function, "__code__", None) is code:
+                self.follow_function(self.function, names, DEPTH)
         for subject in subjects:
             if not isinstance(subject, (Tensor, tuple, list, dict)):
                 self.follow(subject, names, DEPTH)
@@ -206,9 +245,11 @@ class Recorder:
                 self.follow(frame.f_locals.get(name), names, DEPTH)
             return
         for function in self.functions_of(frame):
+            self.is_inner = function is not self.function
             for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
                 if cell_value(cell) is frame.f_locals.get(name, MISSING) and name != "__class__":
                     self.add(cell, name, cell_value(cell), names, DEPTH)
+        self.is_inner = False
 
     def functions_of(self, frame: Any) -> list[Any]:
         """The function that runs in the frame, or all that have its code."""
@@ -237,20 +278,42 @@ class Recorder:
     def follow(self, value: Any, names: tuple, depth: int) -> None:
         """What hangs on a value that is guarded, under the names that the code has."""
         if isinstance(value, Tensor):
+            if id(value) in self.given and not self.is_inner:
+                self.bound.add(id(value))
             if not self.recording.made(value.array):
                 self.take(value)
-        elif isinstance(value, (tuple, list, dict)):
+                for name in value.__dict__.keys() & names:
+                    self.guard(value.__dict__, name, (), depth)
+            return
+        if isinstance(value, PLAIN) or self.followed.get((id(value), names), -1) >= depth:
+            return
+        self.followed[id(value), names] = depth
+        if isinstance(value, (tuple, list, dict)):
             parts = value.values() if isinstance(value, dict) else value
             for part in list(parts)[:MOST] if depth > 0 else ():
                 self.follow(part, names, depth - 1)
+        elif isinstance(value, CHANGEABLE) and bytes_of(value) is None:
+            self.note(f"reads a {type(value).__name__}, whose elements may change")
+        elif isinstance(value, types.FunctionType):
+            self.follow_function(value, names, depth)
         elif isinstance(value, Module) or (depth > 0 and not isinstance(value, (*PLAIN, *OPAQUE))):
             self.follow_object(value, names, depth)
+
+    def follow_function(self, function: Any, names: tuple, depth: int) -> None:
+        """Its defaults, and the attributes that the code may read of it."""
+        if is_ours(function.__code__) or is_of_python(function.__code__.co_filename):
+            return
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, name):
+                self.add(function, name, getattr(function, name), (), depth)
+        for name in vars(function).keys() & names:
+            self.guard(vars(function), name, names, depth)
 
     def take(self, tensor: Tensor) -> None:
         """A tensor of which the code may read the memory."""
         if id(tensor) not in self.tensors:
             self.tensors[id(tensor)] = tensor
-            self.first[id(tensor)] = tensor.array, tensor.requires_grad
+            self.first[id(tensor)] = tensor.array, tensor.requires_grad, dict(vars(tensor))
             self.start_grads[id(tensor)] = tensor._grad
 
     def call_outside(self, function: Any, *args: Any, **keywords: Any) -> Any:
@@ -300,14 +363,15 @@ class Recorder:
 
     def follow_object(self, value: Any, names: tuple, depth: int) -> None:
         """The attributes of a module, an object, a class, or a file's globals."""
-        file = getattr(value, "__file__", None) or PACKAGE
         is_file = isinstance(value, types.ModuleType)
-        state: Any = getattr(value, "__dict__", None)
-        if state is None or (is_file and file.startswith((PACKAGE, LIBRARY))):
+        file = (getattr(value, "__file__", None) or PACKAGE) if is_file else ""
+        state: Any = getattr(value, "__dict__", {})
+        if is_file and (file.startswith(PACKAGE) or is_of_python(file)):
             return
         if isinstance(value, Module):
             if id(value) not in self.modules:
                 self.modules[id(value)] = value
+                self.guard(vars(module_file), "ON_CALLS", (), 0)
                 for key in STATE:
                     self.guard(state, key, (), 3)
                 if state["_backward_hooks"] or state["_backward_pre_hooks"]:
@@ -318,12 +382,24 @@ class Recorder:
         for name in names:
             if of_class or name not in state:
                 found = getattr(owner, name, MISSING)
-                if is_value(found):  # which the object may get for itself
+                if type(found) is types.MemberDescriptorType and not of_class:  # a slot
+                    self.add(value, name, getattr(value, name, MISSING), names, depth)
+                elif is_value(found):  # which the object may get for itself
                     self.add(owner, name, found, names, depth)
-                    if not of_class:
+                    if not of_class and state:
                         self.add(state, name, MISSING, (), 0)
+                elif isinstance(found, types.FunctionType):
+                    self.follow_function(found, (), depth)
             elif not is_file or is_value(state[name]):
                 self.guard(state, name, names, depth)
+
+
+def names_of(code: types.CodeType) -> tuple:
+    """What the code looks up: also strings, where it has what takes names as such."""
+    names = code.co_names
+    if not BY_TEXT.intersection(names) and "globals" not in names:
+        return names
+    return (*names, *[x for x in code.co_consts if isinstance(x, str) and x not in names])
 
 
 def is_ours(code: types.CodeType) -> bool:
@@ -338,7 +414,12 @@ def wants_floats(code: types.CodeType) -> bool:
     file = code.co_filename
     if is_ours(code) or file.endswith(WRAPPERS):
         return False
-    return file.startswith(LIBRARY) or "site-packages" in file or asks_types(code)
+    return is_of_python(file) or "site-packages" in file or asks_types(code)
+
+
+def is_of_python(file: str) -> bool:
+    """Whether it is of Python's own modules, beside which what is installed may lie."""
+    return file.startswith(LIBRARY) and "site-packages" not in file
 
 
 def is_capturing() -> bool:
@@ -348,13 +429,25 @@ def is_capturing() -> bool:
 
 def is_value(found: Any) -> bool:
     """Whether a class or file has it as data, and not as code."""
-    data = (*PLAIN, Tensor, tuple, list, dict, set)
+    data = (*PLAIN, Tensor, tuple, list, dict, set, *CHANGEABLE)
     return isinstance(found, data) or hasattr(type(found), "__next__")
 
 
 def copy_of(value: Any) -> Any:
     """A container's copy, to be compared with it later; None of what is no container."""
+    if isinstance(value, CHANGEABLE):
+        return bytes_of(value)
     return with_copies(value, DEPTH) if isinstance(value, (dict, list, tuple, set)) else None
+
+
+def bytes_of(value: Any) -> bytes | None:
+    """Its memory, if that is one small block of numbers."""
+    try:
+        memory = memoryview(value)
+    except (TypeError, ValueError, BufferError):
+        return None
+    small = memory.c_contiguous and memory.nbytes <= MOST_BYTES and "O" not in memory.format
+    return memory.tobytes() if small else None
 
 
 def with_copies(value: Any, depth: int) -> Any:

@@ -22,6 +22,14 @@ def is_flat(args: tuple, kwargs: dict) -> bool:
     return not kwargs and all(type(x) in LEAVES for x in args)
 
 
+def attributes_of(x: Tensor) -> tuple:
+    """What a user has hung on the tensor: values, or which objects."""
+    return tuple([
+        (name, type(value), value if isinstance(value, PLAIN) else id(value))
+        for name, value in vars(x).items()
+    ])  # fmt: skip
+
+
 def kind_of(leaves: Any, spec: Any, numbers: list[float]) -> Any:
     """What a recording fits: equal for calls that do the same; None where none can be made.
 
@@ -33,14 +41,15 @@ def kind_of(leaves: Any, spec: Any, numbers: list[float]) -> Any:
     parts: list[Any] = [
         spec and repr(spec), modes.bits, casts, _core.get_default_dtype(), settings.fills,
     ]  # fmt: skip
+    tensors = [x for x in leaves if type(x) in TENSORS]
+    parts.append(_core.layouts_of([x.array for x in tensors]))
+    if parts[-1] is None:
+        return None
+    if len({id(x) for x in tensors}) < len(tensors):  # which `x is y` tells apart
+        parts.append(tuple([[id(y) for y in tensors].index(id(x)) for x in tensors]))
     for x in leaves:
         if type(x) in TENSORS:
-            array = x.array
-            if array.device != "cpu":
-                if not isinstance(array, _core.NDArray) or array.device == "meta":
-                    return None
-                parts.append(array.device)
-            parts.append((array.shape, array.strides, array.dtype, x.requires_grad))
+            parts.append((type(x), x.requires_grad, attributes_of(x) if x.__dict__ else None))
         elif type(x) is float:
             parts.append(float)
             numbers.append(x)

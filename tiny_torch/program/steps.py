@@ -26,6 +26,7 @@ class StepGradients:
 
     def __init__(self, watch: Recorder, everything: list[Tensor]) -> None:
         leaves = [i for i, t in enumerate(everything) if t.requires_grad and t.is_leaf]
+        self.leaves = leaves
         if any(has_hooks(everything[i]) for i in leaves):
             raise Refusal("has hooks on tensors that it is given")
         self.before = watch.before
@@ -74,7 +75,9 @@ class StepGradients:
         return arrays[HELD], arrays[MADE]
 
     def find(self, everything: list[Tensor]) -> list | None:
-        """The arrays of gradients before a step; None if others are there than when recorded."""
+        """The arrays of gradients before a step; None if others are there, or hooks, than then."""
+        if any(map(has_hooks, map(everything.__getitem__, self.leaves))):
+            return None
         grads = [everything[i]._grad for i in self.held]
         arrays = [g.array for g in grads if g is not None]
         if [(a.shape, a.strides, a.dtype) for a in arrays] != self.layouts:

@@ -133,7 +133,7 @@ void logsumexp_of(const NDArray& lines, const NDArray& out) {
   if (out.numel() > 1 || parts < 2)
     return launch(lines)(
         backend_of(lines).reduce->logsumexp,
-        {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data()});
+        {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, 0), out.data()});
   const NDArray line = reshape(lines, {n}), sums = lines.new_empty({parts + 1}, out.dtype());
   logsumexp_of(line.slice(0, 0, parts * kPart, 1).unfold(0, kPart, kPart),
                sums.slice(0, 0, parts, 1));
@@ -166,7 +166,7 @@ NDArray variance(const NDArray& x, const std::optional<Dims>& dims, bool keepdim
   } else if (out.numel() > 0) {
     const NDArray lines = reduced_last(x, split);
     launch(x)(backend_of(x).reduce->variance,
-              {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data(),
+              {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, 0), out.data(),
                freedom, root, centered});
   }
   return out.dtype() == x.dtype() ? out : astype(out, x.dtype());
@@ -186,7 +186,7 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
   if (out[0].numel() == 0) return out;
   const DType compute = is_half(x.dtype()) ? DType::Float32 : x.dtype();
   const NDArray line = x.ndim() ? x : x.view({1});
-  const ArgArgs args{lines_of(line.shape(), d, compute, {&line}, false),
+  const ArgArgs args{lines_of(line.shape(), d, compute, {&line}, 0),
                      with_values ? out[0].data() : nullptr, data_of<int64_t>(out.back())};
   const ReduceTable& table = *backend_of(x).reduce;
   launch(x)((largest ? table.argmax : table.argmin)[static_cast<int>(compute)], args);

@@ -136,7 +136,7 @@ Program::Run Program::run_graph(const std::vector<NDArray>& externals) {
     if (used_[i]) graph_->take_in(i, externals[i]);
   device_.accelerator->replay(graph_->handle);
   for (size_t i = 0; i < externals.size(); ++i)
-    if (written_[i]) externals[i].mark_written();
+    if (marked_[i]) externals[i].mark_written();
   std::vector<Ref<Storage>> made(graph_->made.size());
   for (size_t region = kKept; region < made.size(); ++region) {
     const Ref<Storage>& own = graph_->made[region];

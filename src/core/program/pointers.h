@@ -134,7 +134,7 @@ inline void visit(PointerVisitor& v, Iter& x) {
 }
 inline void visit(PointerVisitor& v, Lines& x) {
   for (int i = 0; i < x.streams; ++i)
-    v.data(x.stream[i].data, x.has_output && i == x.streams - 1 ? Access::kWrites : Access::kReads);
+    v.data(x.stream[i].data, i >= x.streams - x.outputs ? Access::kWrites : Access::kReads);
 }
 inline void visit(PointerVisitor& v, AttentionArgs& x) {
   const Access of_out = x.grad.data ? Access::kReads : Access::kWrites;

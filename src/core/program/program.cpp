@@ -108,7 +108,8 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
                  const Program* before, const Passes& passes)
     : device_(recording.device ? *recording.device : cpu_device()),
       passes_(passes),
-      written_(std::move(written)),
+      written_(written),
+      marked_(std::move(written)),
       is_plan_(recording.is_plan),
       outside_bytes_(recording.outside_bytes),
       generator_state_(std::move(recording.generator_state)) {
@@ -124,8 +125,21 @@ Program::Program(Recording& recording, const std::vector<NDArray>& externals,
         recording.add_external(buffer.data, buffer.bytes, number, -place.offset);
     }
     written_.push_back(false);
+    marked_.push_back(false);
   }
   if (!recording.resolve()) throw RuntimeError("reads memory that it was not given");
+  // A version does not tell of writes by `.data`, and tells of other threads'.
+  std::vector<bool> may_be(written_.size());
+  for (const Slot& slot : recording.slots) {
+    const int external = recording.buffers[slot.buffer].external;
+    if (external == Buffer::kBorn || !slot.writes()) continue;
+    may_be[external] = true;
+    if (slot.access == Access::kWrites) written_[external] = true;
+  }
+  for (size_t i = 0; i < may_be.size(); ++i) {
+    written_[i] = written_[i] && may_be[i];
+    marked_[i] = marked_[i] && may_be[i];
+  }
   for (const NDArray& x : outputs) {
     const char* const data = x.storage()->data;
     int buffer = recording.find(data);
@@ -438,7 +452,7 @@ std::optional<Program::Run> Program::run(const std::vector<NDArray>& externals,
   place(piece, externals, made);
   const auto mark_written = [&] {
     for (size_t i = 0; i < externals.size(); ++i)
-      if (written_[i]) externals[i].mark_written();
+      if (marked_[i]) externals[i].mark_written();
   };
   const std::function<void()> at_cut = [&] {
     launch.reset();

@@ -183,8 +183,9 @@ class Program {
   const Device& device_;  // of launches and memory
   Passes passes_;
   std::vector<Passed> passed_;
-  size_t changes_;                             // of them, those over single launches
-  std::vector<bool> written_, used_, wanted_;  // external arrays; buffers that are to be kept
+  size_t changes_;  // of them, those over single launches
+  // External arrays: those written, whose version tells of it, used; buffers that are to be kept.
+  std::vector<bool> written_, marked_, used_, wanted_;
   bool is_plan_, draws_, may_differ_ = false;
   int64_t outside_bytes_;
   std::string generator_state_;  // before the recording, where it draws; until repeats()

@@ -55,7 +55,7 @@ struct Walk {
     block = turns ? std::max(together, rows_at_once(padded, lines.count, threads)) : together;
   }
 
-  bool is_output(int s) const { return lines.has_output && s == lines.streams - 1; }
+  bool is_output(int s) const { return s >= lines.streams - lines.outputs; }
   int64_t own_item(int s) const { return itemsize(lines.stream[s].dtype); }
   int64_t packed() const { return few * item * lines.size; }
   int64_t scratch_bytes() const {
@@ -115,7 +115,7 @@ struct Walk {
       kernels.rows(args, some, steps, position + first, n);
     }
     const int out = lines.streams - 1;
-    if (lines.has_output && !row_direct[out]) scatter(out, data[out], at[out], next[out], count);
+    if (lines.outputs && !row_direct[out]) scatter(out, data[out], at[out], next[out], count);
   }
 
   // `few` neighbouring lines, of which element i of each is copied next to those of the others.
@@ -135,7 +135,7 @@ struct Walk {
     }
     kernels.columns[1](args, data, steps, position);
     const int out = lines.streams - 1;
-    if (!lines.has_output || columns_direct[out]) return;
+    if (!lines.outputs || columns_direct[out]) return;
     const Loop convert = conversion(lines.compute, lines.stream[out].dtype);
     for (int64_t i = 0; i < lines.size; ++i)
       convert_line(convert, at[out] + i * lines.stream[out].step, next[out],

@@ -48,7 +48,7 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
         self._param = self._take(probs, logits)
         if probs is not None:
             # PyTorch looks before it clamps, but only if it is told whether to.
-            inside = constraints.unit_interval.check(self._param).all()
+            inside = constraints.all_true(constraints.unit_interval.check(self._param))
             if validate_args is not None and not inside:
                 raise ValueError("The parameter probs has invalid values")
             self.probs = self._param = clamp_probs(self._param)

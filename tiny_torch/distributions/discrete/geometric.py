@@ -33,7 +33,7 @@ class Geometric(BinaryParameters, Distribution):
     def _refuse_zeros(self) -> None:
         value = self.probs
         valid = value > 0
-        if not valid.all():
+        if not constraints.all_true(valid):
             raise ValueError(
                 f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) "
                 f"of distribution {self!r} to be positive but found invalid values:\n"

@@ -109,8 +109,8 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("all dimensions of input must be of equal length")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    size, step, offset = min(shape), (sum(strides),), self.storage_offset()
-    self.as_strided((size,), step, offset).fill_(fill_value)
+    size, step, offset = min(shape), (sum(strides),), self.array.offset
+    self.as_strided((size,), step).fill_(fill_value)
     rows, columns = shape[:2]
     if wrap and len(shape) == 2 and rows > columns + 1:
         rest = -(-rows * columns // (columns + 1)) - size

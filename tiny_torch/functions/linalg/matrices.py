@@ -124,7 +124,8 @@ def lstsq(
     vector = A.ndim - 1 == B.ndim
     columns = B.unsqueeze(-1) if vector else B
     if columns.shape[-2] != A.shape[-2]:
-        raise RuntimeError(f"{name}: input.size(-2) should match other.size(-2)")
+        dim = -1 if vector else -2
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({dim})")
     check_broadcast(A.shape[:-2], columns.shape[:-2])
     driver = "gelsy" if driver is None else driver
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):

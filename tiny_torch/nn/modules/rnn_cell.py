@@ -65,6 +65,10 @@ class RNNCellBase(Module):
 
     def _step(self, mode: str, input: Tensor, hx: tuple[Tensor, ...] | None, states: int) -> Any:
         kind = f"{mode.split('_')[0]}Cell"
+        if states == 2 and isinstance(hx, Tensor):
+            raise TypeError("lstm_cell(): argument 'hx' must be tuple of Tensors, not Tensor")
+        if hx is not None and len(hx) != states:
+            raise RuntimeError(f"lstm_cell expects two hidden states, got {len(hx)}")
         check_dims_of(kind, "input", input, (1, 2))
         for i, s in enumerate(hx or ()):
             check_dims_of(kind, f"hx[{i}]" if states == 2 else "hidden", s, (1, 2))

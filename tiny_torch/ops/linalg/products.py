@@ -97,7 +97,8 @@ class Addbmm(Addmm):
     @staticmethod
     def product(a, b, out):
         batch, n, m = a.shape
-        rows, columns = a.permute((1, 0, 2)).reshape((n, batch * m)), b.reshape((batch * m, -1))
+        rows = a.permute((1, 0, 2)).reshape((n, batch * m))
+        columns = b.reshape((batch * m, b.shape[-1]))
         return rows.matmul(columns, None, out)
 
 

@@ -300,7 +300,7 @@ class Watch(Scope):
             found = self.labels.get(id(x))
             source = found[1] if found and found[0]() is x else None
             name = variable_name(x, frames)
-        base = x._base if isinstance(x, Tensor) and x._is_view() else None
+        base = x._base if isinstance(x, Tensor) else None
         return Value(
             name,
             source,

@@ -28,7 +28,7 @@ std::vector<NDArray> results_of_scalar(const NDArray& x) {
 Lines lines_of(const NDArray& x, int dim, const std::vector<NDArray>& out) {
   if (x.shape()[dim] > int64_t{UINT32_MAX})  // positions are the lower half of a word
     throw NotImplementedError("sorting over 2^32 elements is not implemented");
-  return lines_of(x.shape(), dim, x.dtype(), {&x, &out[0], &out[1]});
+  return lines_of(x.shape(), dim, x.dtype(), {&x, &out[0], &out[1]}, 2);
 }
 
 // One result per line, which kernel(lines, settings...) finds.

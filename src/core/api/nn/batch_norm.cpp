@@ -77,7 +77,8 @@ struct Call {
     args.x_channel = x.strides()[1];
     for (const NDArray* array : {w, b})
       if (array && array->shape() != Dims{args.channels})
-        throw RuntimeError("[batch_norm] expected a weight of shape [", args.channels, "], got ",
+        throw RuntimeError(groups ? "[group_norm]" : "[batch_norm]",
+                           " expected a weight of shape [", args.channels, "], got ",
                            array->shape());
     weight = prepared(w, compute);
     bias = prepared(b, compute);

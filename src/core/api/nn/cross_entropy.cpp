@@ -118,9 +118,9 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
   CrossEntropy call(x, target, weight, at, smoothing);
   CrossEntropyArgs& args = call.args;
   if (args.classes)
-    args.lines = lines_of(x.shape(), at, call.compute, {&x}, false);
+    args.lines = lines_of(x.shape(), at, call.compute, {&x}, 0);
   else
-    args.lines = lines_of(x.shape(), at, call.compute, {&x, &target}, false);
+    args.lines = lines_of(x.shape(), at, call.compute, {&x, &target}, 0);
   if (args.classes) check_classes(call.target, x.shape()[at], ignore_index);
   const int64_t count = args.lines.count;
   args.ignore_index = ignore_index;
@@ -164,10 +164,11 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
 
 namespace {
 
-// What both directions take; x or its gradient.
-CrossEntropyArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t ignore_index) {
+// What both directions take; x, or its gradient, which is written.
+CrossEntropyArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t ignore_index,
+                          bool is_written) {
   CrossEntropyArgs args{};
-  args.lines = lines_of(x.shape(), dim, computed_in(x.dtype()), {&x});
+  args.lines = lines_of(x.shape(), dim, computed_in(x.dtype()), {&x}, is_written ? 1 : 0);
   args.classes = data_of<int64_t>(checked.target);
   args.weight = data_of(checked.weight);
   args.ignore_index = ignore_index;
@@ -184,7 +185,7 @@ std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDA
   const DType compute = computed_in(x.dtype());
   const Targets checked(target, weight, x, at, compute);
   check_classes(checked.target, x.shape()[at], ignore_index);
-  CrossEntropyArgs args = nll_args(x, checked, at, ignore_index);
+  CrossEntropyArgs args = nll_args(x, checked, at, ignore_index, false);
   const NDArray loss = x.new_empty(without(x.shape(), at), compute);
   const NDArray total = x.new_empty({}, compute);
   args.loss = loss.data();
@@ -201,7 +202,7 @@ NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDAr
   const NDArray dx = new_full(grad, shape, Scalar::of_int(0), grad.dtype());
   const Targets checked(target, weight, dx, at, compute);
   const NDArray grads = contiguous(converted(grad, compute));
-  CrossEntropyArgs args = nll_args(dx, checked, at, ignore_index);
+  CrossEntropyArgs args = nll_args(dx, checked, at, ignore_index, true);
   set_grad(args, grads, reduction, total.data());
   launch(grad)(backend_of(grad).cross_entropy->nll_backward, args);
   return dx;
