@@ -135,7 +135,7 @@ def scaled_dot_product_attention(
         )
     if attn_mask is not None:
         simply = only_composed() or dropout_p or edge_of(attn_mask) is not None
-        if is_causal and (simply or query.ndim != 4 or attn_mask.ndim not in (2, 4)):
+        if is_causal and (simply or query.ndim != 4 or attn_mask.ndim == 3):
             raise RuntimeError(  # else PyTorch's kernel takes both
                 f"_{FUNCTION}: Explicit attn_mask should not be set when is_causal=True"
             )
