@@ -328,6 +328,12 @@ def test_state_dict_hooks():
     for handle in handles:
         handle.remove()
     assert list(net.state_dict()) == ["weight", "bias"]
+    whole = nn.Sequential(net)
+    for module in (whole, net):  # the root's answer counts, as in PyTorch
+        module._register_state_dict_hook(
+            lambda m, state, prefix, rest: {prefix + "new": len(state)}
+        )
+    assert whole.state_dict() == {"new": 2} and net.state_dict() == {"new": 2}
     net.register_state_dict_post_hook(lambda *args: 1)
     with pytest.raises(RuntimeError, match="must return None"):
         net.state_dict()

@@ -157,7 +157,7 @@ class Recorder:
             array, required, state = self.first[id(t)]
             if t.array is not array or t.requires_grad is not required:
                 self.note("sets .data or requires_grad of a tensor")
-            if vars(t) != state:
+            if [*map(id, vars(t).values())] != [*map(id, state.values())]:
                 self.note("sets an attribute of a tensor")
         if not self.steps and self.has_set_gradients():
             self.note("stores a gradient")

@@ -90,8 +90,10 @@ class StateDict:
                 )
         if self._state_dict_hooks:
             for hook in tuple(self._state_dict_hooks.values()):
-                if hook(self, destination, prefix, metadata) is not None:
+                answer = hook(self, destination, prefix, metadata)
+                if answer is not None and type(hook) is not _Replacing:
                     raise RuntimeError("state_dict post-hook must return None")
+                destination = destination if answer is None else answer
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -279,6 +281,10 @@ class StateDict:
         """
         return add_hook(self._state_dict_hooks, hook)
 
+    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+        """The same; the root module's answer replaces the state dict. As libraries call it."""
+        return add_hook(self._state_dict_hooks, _Replacing(hook))
+
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call the hook before the module is loaded; it may change the state dict.
 
@@ -301,6 +307,10 @@ class StateDict:
         Where it returns a value, `load_state_dict` raises AssertionError.
         """
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+class _Replacing(partial):
+    """A hook whose answer, if it is not None, becomes the state dict."""
 
 
 def _refuse_extra_state(module: Any, method: str) -> NoReturn:
