@@ -19,7 +19,7 @@ import pytest
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.amp import state as amp
-from tiny_torch.autograd import record
+from tiny_torch.autograd import accumulate, record
 from tiny_torch.base.devices import default
 from tiny_torch.base.modes import modes, thread
 from tiny_torch.functions.nn.attention import _allowed
@@ -154,6 +154,9 @@ def run(code, at):
             pass
         finally:
             sys.settrace(None)
+            # A trace function, unlike a signal, can raise between a `with` and its exit's call: the
+            # lock would be held for ever, and a backward of another test's threads wait for it.
+            accumulate.renew_lock()
     return interrupt
 
 
