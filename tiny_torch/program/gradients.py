@@ -58,8 +58,8 @@ class Gradients(Op):
         case = self.case
         grads = grad if isinstance(grad, (tuple, list)) else (grad,)
         if any(isinstance(g, Tensor) for g in grads):  # under create_graph
-            arrays = tuple(map(array_of, grads))
-            first = self.backward(tuple(map(array_of, saved)), arrays, needs)
+            arrays = tuple(map(without_graph, grads))
+            first = self.backward(tuple(map(without_graph, saved)), arrays, needs)
             node = Node(SecondGradients(len(first)), saved[3], ())
             return tuple([g if g is None else wrap(g, (node, k)) for k, g in enumerate(first)])
         graph = saved[0]
@@ -96,7 +96,7 @@ class SecondGradients(Op):
         )
 
 
-def array_of(x: Any) -> Any:
+def without_graph(x: Any) -> Any:
     return x.array if isinstance(x, Tensor) else x
 
 

@@ -223,7 +223,7 @@ class Recorder:
         if run in self.codes:
             return
         self.codes.add(run)
-        names = names_of(code)
+        names = lookups_of(code)
         if not ours:
             of_globals = names if "globals" in names else code.co_names
             for name in of_globals:
@@ -292,7 +292,7 @@ class Recorder:
             parts = value.values() if isinstance(value, dict) else value
             for part in list(parts)[:MOST] if depth > 0 else ():
                 self.follow(part, names, depth - 1)
-        elif isinstance(value, CHANGEABLE) and bytes_of(value) is None:
+        elif isinstance(value, CHANGEABLE) and memory_of(value) is None:
             self.note(f"reads a {type(value).__name__}, whose elements may change")
         elif isinstance(value, types.FunctionType):
             self.follow_function(value, names, depth)
@@ -394,7 +394,7 @@ class Recorder:
                 self.guard(state, name, names, depth)
 
 
-def names_of(code: types.CodeType) -> tuple:
+def lookups_of(code: types.CodeType) -> tuple:
     """What the code looks up: also strings, where it has what takes names as such."""
     names = code.co_names
     if not BY_TEXT.intersection(names) and "globals" not in names:
@@ -436,11 +436,11 @@ def is_value(found: Any) -> bool:
 def copy_of(value: Any) -> Any:
     """A container's copy, to be compared with it later; None of what is no container."""
     if isinstance(value, CHANGEABLE):
-        return bytes_of(value)
+        return memory_of(value)
     return with_copies(value, DEPTH) if isinstance(value, (dict, list, tuple, set)) else None
 
 
-def bytes_of(value: Any) -> bytes | None:
+def memory_of(value: Any) -> bytes | None:
     """Its memory, if that is one small block of numbers."""
     try:
         memory = memoryview(value)
