@@ -39,7 +39,7 @@ class Graph:
         finally:
             for target, name, own in hooks:
                 setattr(target, name, own)
-        return [None if g is None else getattr(g, "array", g) for g in found]
+        return [*map(without_graph, found)]
 
 
 class Gradients(Op):
