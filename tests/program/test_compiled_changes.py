@@ -195,6 +195,40 @@ def test_an_inner_function_is_recorded_once():
     assert compiled.recorded == 1
 
 
+def test_an_import_is_of_the_first_call_alone(tmp_path, monkeypatch, capsys):
+    package = tmp_path / "found_late"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from collections import deque\nQUEUE = deque([1])\nprint('found')"
+    )
+    (package / "config.py").write_text("SCALE = 2.0\nSHIFT = 1.0")
+    (package / "use.py").write_text(
+        "def relative(x):\n    from .config import SHIFT\n    return x + SHIFT"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def scale(x):
+        import colorsys  # noqa: F401
+
+        import found_late.config
+        from found_late.use import relative
+
+        return relative(x * found_late.config.SCALE)
+
+    compiled = Compiled(scale)
+    x = torch.ones(3)
+    assert [compiled(x).sum().item() for _ in range(4)] == [9] * 4
+    assert capsys.readouterr().out == "found\n" and compiled.recorded == 1
+    config = sys.modules["found_late.config"]
+    config.SCALE, config.SHIFT = 3.0, 1.0
+    assert compiled(x).sum() == 12
+    config.SHIFT = 2.0
+    assert compiled(x).sum() == 15
+    for name in ("found_late.config", "found_late.use", "found_late"):
+        del sys.modules[name]
+    assert compiled(x).sum() == 9
+
+
 def sets_grad(x):
     x.grad = x * 2
     return x * 3

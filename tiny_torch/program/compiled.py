@@ -24,11 +24,12 @@ from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.program.gradients import Gradients, Graph
-from tiny_torch.program.guards import CHANGES, PLAIN, Recorder, is_capturing
+from tiny_torch.program.guards import CHANGES, Recorder, is_capturing
 from tiny_torch.program.kinds import TENSORS, is_flat, kind_of
 from tiny_torch.program.numbers import Tape, with_values
 from tiny_torch.program.show import text_of
 from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks
+from tiny_torch.program.values import PLAIN
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is

@@ -8,10 +8,9 @@ external arrays. Code that does what no program repeats, such as printing, is no
 
 from __future__ import annotations
 
+import _frozen_importlib
 import _thread
-import array
 import builtins
-import collections
 import contextvars
 import datetime
 import functools
@@ -23,7 +22,6 @@ import sys
 import time
 import types
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,19 +37,27 @@ from tiny_torch.nn.modules.module import Module
 from tiny_torch.optim.lr_scheduler import LRScheduler
 from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.program.numbers import asks_types, give_floats, with_values
+from tiny_torch.program.values import (
+    CHANGEABLE,
+    DEPTH,
+    MISSING,
+    PLAIN,
+    cell_value,
+    copy_of,
+    is_of_python,
+    is_ours,
+    is_read,
+    is_value,
+    lookups_of,
+    memory_of,
+    modules_named,
+)
 from tiny_torch.tensor import Tensor
 
-PACKAGE = str(Path(__file__).parent.parent)
-PLAIN = (int, float, complex, str, bytes, bool, type(None), _core.dtype)
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-# What can change and stay the same object; a small block of memory is compared by its bytes.
-MOST_BYTES = 1 << 16
-CHANGEABLE = (np.ndarray, collections.deque, array.array, bytearray, memoryview)
 ENVIRONMENT: Any = os.environ
 READ_ENVIRONMENT = type(ENVIRONMENT).__getitem__.__code__
-BY_TEXT = {"getattr", "hasattr", "vars", "__dict__", "attrgetter"}  # what takes names as strings
-LIBRARY = str(Path(types.__file__).parent)  # Python's own modules
 # What has an effect or an answer that a program would not have again.
 EFFECTS = {
     builtins.print, builtins.input, builtins.open, datetime.datetime.now, os.urandom,
@@ -62,13 +68,12 @@ EFFECTS = {
 CHANGES = "changes what it reads: a global, a closure's variable or an attribute"
 WRAPPERS = ("contextlib.py", "functools.py")  # whose functions call the user's
 BACKWARD = run_backward.__code__
+IMPORT = vars(_frozen_importlib)["_find_and_load"].__code__  # which another call does not run
 READERS = ("linecache", "tokenize")  # of the line that a warning shows
-MISSING = NotImplemented  # in the place of a value: there is none of that name
 # What optimizers, schedules and a GradScaler do outside of programs; and whose attributes all other
 # code of the package reads.
 OUTSIDE = ("step", "wrapper", "zero_grad", "unscale_", "update")
 KINDS = (Module, Optimizer, LRScheduler, GradScaler)
-DEPTH = 8  # how far attributes of attributes are followed
 MOST = 256  # parts of a container that are looked at
 STATE = (
     "training", "_modules", "_parameters", "_buffers", "_forward_hooks", "_forward_pre_hooks",
@@ -113,6 +118,7 @@ class Recorder:
         self.codes: set[tuple[int, int]] = set()
         self.effect = ""
         self.is_following = False  # numbers
+        self.importing: Any = None  # the frame
         self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
         self.paths = ModulePaths()
         self.is_plan = is_plan  # which never runs, and may be of `meta`
@@ -184,7 +190,12 @@ class Recorder:
         sys.setprofile(profile)
 
     def see(self, frame: Any, event: str, argument: Any) -> None:
-        if event == "c_call":
+        if self.importing is not None:
+            if event == "return" and frame is self.importing:
+                self.importing = None
+                if is_read(sys.modules.get(frame.f_locals["name"])) and not self.is_plan:
+                    self.note(CHANGES)  # of the next recording it is a guard
+        elif event == "c_call":
             try:
                 own_warning = argument is warnings.warn and is_ours(frame.f_code)
                 known = own_warning or frame.f_globals.get("__name__") in READERS
@@ -195,6 +206,8 @@ class Recorder:
                     self.note(f"calls {type(owner).__name__}.{argument.__name__}()")
             except TypeError:
                 return  # not hashable: none of those
+        elif event == "call" and frame.f_code is IMPORT:
+            self.importing = frame
         elif event == "call":
             self.enter(frame)
             if self.is_following and wants_floats(frame.f_code):
@@ -229,6 +242,8 @@ class Recorder:
             for name in of_globals:
                 if name in frame.f_globals:
                     self.guard(frame.f_globals, name, names, DEPTH)
+            for name in modules_named(code, frame.f_globals.get("__package__") or ""):
+                self.guard(sys.modules, name, names, DEPTH)
             if code.co_freevars:
                 self.guard_cells(frame, names)
             if getattr(self.function, "__code__", None) is code:
@@ -364,9 +379,8 @@ class Recorder:
     def follow_object(self, value: Any, names: tuple, depth: int) -> None:
         """The attributes of a module, an object, a class, or a file's globals."""
         is_file = isinstance(value, types.ModuleType)
-        file = (getattr(value, "__file__", None) or PACKAGE) if is_file else ""
         state: Any = getattr(value, "__dict__", {})
-        if is_file and (file.startswith(PACKAGE) or is_of_python(file)):
+        if is_file and not is_read(value):
             return
         if isinstance(value, Module):
             if id(value) not in self.modules:
@@ -394,18 +408,6 @@ class Recorder:
                 self.guard(state, name, names, depth)
 
 
-def lookups_of(code: types.CodeType) -> tuple:
-    """What the code looks up: also strings, where it has what takes names as such."""
-    names = code.co_names
-    if not BY_TEXT.intersection(names) and "globals" not in names:
-        return names
-    return (*names, *[x for x in code.co_consts if isinstance(x, str) and x not in names])
-
-
-def is_ours(code: types.CodeType) -> bool:
-    return code.co_filename.startswith((PACKAGE, "<frozen"))
-
-
 def wants_floats(code: types.CodeType) -> bool:
     """Whether the code is not to be given numbers: it asks for their type, or hands them on.
 
@@ -417,56 +419,9 @@ def wants_floats(code: types.CodeType) -> bool:
     return is_of_python(file) or "site-packages" in file or asks_types(code)
 
 
-def is_of_python(file: str) -> bool:
-    """Whether it is of Python's own modules, beside which what is installed may lie."""
-    return file.startswith(LIBRARY) and "site-packages" not in file
-
-
 def is_capturing() -> bool:
     """Whether a graph is recorded of what the current stream of ``cuda`` is given."""
     return bool(side_streams) and cuda_accelerator().is_capturing()
-
-
-def is_value(found: Any) -> bool:
-    """Whether a class or file has it as data, and not as code."""
-    data = (*PLAIN, Tensor, tuple, list, dict, set, *CHANGEABLE)
-    return isinstance(found, data) or hasattr(type(found), "__next__")
-
-
-def copy_of(value: Any) -> Any:
-    """A container's copy, to be compared with it later; None of what is no container."""
-    if isinstance(value, CHANGEABLE):
-        return memory_of(value)
-    return with_copies(value, DEPTH) if isinstance(value, (dict, list, tuple, set)) else None
-
-
-def memory_of(value: Any) -> bytes | None:
-    """Its memory, if that is one small block of numbers."""
-    try:
-        memory = memoryview(value)
-    except (TypeError, ValueError, BufferError):
-        return None
-    small = memory.c_contiguous and memory.nbytes <= MOST_BYTES and "O" not in memory.format
-    return memory.tobytes() if small else None
-
-
-def with_copies(value: Any, depth: int) -> Any:
-    """The value, with containers copied, empty ones too."""
-    if not depth or not isinstance(value, (dict, list, tuple, set)):
-        return value
-    if isinstance(value, dict):
-        return {k: with_copies(v, depth - 1) for k, v in value.items()}
-    if isinstance(value, set):
-        return set(value)
-    parts = [with_copies(v, depth - 1) for v in value]
-    return parts if isinstance(value, list) else tuple(parts)
-
-
-def cell_value(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # empty
-        return MISSING
 
 
 def dice() -> tuple:

@@ -9,7 +9,7 @@ from tiny_torch.amp.state import kind_of_casts
 from tiny_torch.base.modes import modes
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
-from tiny_torch.program.guards import PLAIN
+from tiny_torch.program.values import PLAIN
 from tiny_torch.tensor import Tensor
 
 TENSORS: set[type] = {Tensor, Parameter, Buffer}

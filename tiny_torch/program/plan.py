@@ -42,10 +42,10 @@ class Buffer(NamedTuple):
 class Plan:
     """The launches of a step, and the bytes that it needs.
 
-    `peak_bytes` is the sum of `given_bytes` (parameters, arguments), `block_bytes` (what dies
-    within the step, and blocks of the chains' threads), `result_bytes` (gradients and results) and
-    `outside_bytes` (the most that optimizers make at once: their state). `flops` counts matrix
-    products, convolutions, attention and recurrent layers.
+    `peak_bytes` is the sum of `given_bytes` (parameters and arguments that launches use),
+    `block_bytes` (what dies within the step, and blocks of the chains' threads), `result_bytes`
+    (gradients and results) and `outside_bytes` (the most that optimizers make at once: their
+    state). `flops` counts matrix products, convolutions, attention and recurrent layers.
     """
 
     def __init__(self, program: Any, places: list[tuple[str, str]]) -> None:

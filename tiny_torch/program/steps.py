@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Node, edge_of
-from tiny_torch.program.guards import MISSING, Recorder
+from tiny_torch.program.guards import Recorder
+from tiny_torch.program.values import MISSING
 from tiny_torch.tensor import Tensor, wrap
 
 HELD, MADE = "held", "made"

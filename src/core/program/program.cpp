@@ -287,11 +287,8 @@ int64_t Program::born_bytes() const {
 
 int64_t Program::given_bytes() const {
   int64_t bytes = 0;
-  for (const Buffer& buffer : buffers_) {
-    if (buffer.external == Buffer::kBorn) continue;
-    // What is there to be written, and no launch uses, are gradients that a call drops.
-    if (buffer.first >= 0 || !written_[buffer.external]) bytes += aligned(buffer.bytes);
-  }
+  for (const Buffer& buffer : buffers_)  // no launch uses gradients that a call drops
+    if (buffer.external != Buffer::kBorn && buffer.first >= 0) bytes += aligned(buffer.bytes);
   return bytes;
 }
 

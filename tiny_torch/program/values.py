@@ -1,0 +1,103 @@
+"""Python's values and code, as guards see them: what can change, and what may be read of it."""
+
+from __future__ import annotations
+
+import array
+import collections
+import opcode
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.tensor import Tensor
+
+PACKAGE = str(Path(__file__).parent.parent)
+LIBRARY = str(Path(types.__file__).parent)  # Python's own modules
+PLAIN = (int, float, complex, str, bytes, bool, type(None), _core.dtype)
+# What can change and stay the same object; a small block of memory is compared by its bytes.
+MOST_BYTES = 1 << 16
+CHANGEABLE = (np.ndarray, collections.deque, array.array, bytearray, memoryview)
+MISSING = NotImplemented  # in the place of a value: there is none of that name
+BY_TEXT = {"getattr", "hasattr", "vars", "__dict__", "attrgetter"}  # what takes names as strings
+IMPORTS = opcode.opmap["IMPORT_NAME"]
+DEPTH = 8  # how far attributes of attributes are followed
+
+
+def lookups_of(code: types.CodeType) -> tuple:
+    """What the code looks up: also strings, where it has what takes names as such."""
+    names = code.co_names
+    if not BY_TEXT.intersection(names) and "globals" not in names:
+        return names
+    return (*names, *[x for x in code.co_consts if isinstance(x, str) and x not in names])
+
+
+def modules_named(code: types.CodeType, package: str) -> list[str]:
+    """What the code may import: names in `sys.modules`, also relative to its package."""
+    if IMPORTS not in code.co_code[::2]:
+        return []
+    found = [name.partition(".")[0] for name in code.co_names] + [*code.co_names]
+    while package:
+        found += [f"{package}.{name}" for name in code.co_names] + [package]
+        package = package.rpartition(".")[0]
+    return [name for name in dict.fromkeys(found) if name in sys.modules]
+
+
+def is_ours(code: types.CodeType) -> bool:
+    return code.co_filename.startswith((PACKAGE, "<frozen"))
+
+
+def is_of_python(file: str) -> bool:
+    """Whether it is of Python's own modules, beside which what is installed may lie."""
+    return file.startswith(LIBRARY) and "site-packages" not in file
+
+
+def is_read(module: Any) -> bool:
+    """Whether what a file defines may change: not of Python's, nor of this package."""
+    file = getattr(module, "__file__", None) or PACKAGE
+    return not (file.startswith(PACKAGE) or is_of_python(file))
+
+
+def is_value(found: Any) -> bool:
+    """Whether a class or file has it as data, and not as code."""
+    data = (*PLAIN, Tensor, tuple, list, dict, set, *CHANGEABLE)
+    return isinstance(found, data) or hasattr(type(found), "__next__")
+
+
+def copy_of(value: Any) -> Any:
+    """A container's copy, to be compared with it later; None of what is no container."""
+    if isinstance(value, CHANGEABLE):
+        return memory_of(value)
+    return with_copies(value, DEPTH) if isinstance(value, (dict, list, tuple, set)) else None
+
+
+def memory_of(value: Any) -> bytes | None:
+    """Its memory, if that is one small block of numbers."""
+    try:
+        memory = memoryview(value)
+    except (TypeError, ValueError, BufferError):
+        return None
+    small = memory.c_contiguous and memory.nbytes <= MOST_BYTES and "O" not in memory.format
+    return memory.tobytes() if small else None
+
+
+def with_copies(value: Any, depth: int) -> Any:
+    """The value, with containers copied, empty ones too."""
+    if not depth or not isinstance(value, (dict, list, tuple, set)):
+        return value
+    if isinstance(value, dict):
+        return {k: with_copies(v, depth - 1) for k, v in value.items()}
+    if isinstance(value, set):
+        return set(value)
+    parts = [with_copies(v, depth - 1) for v in value]
+    return parts if isinstance(value, list) else tuple(parts)
+
+
+def cell_value(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty
+        return MISSING
