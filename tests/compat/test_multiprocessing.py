@@ -195,6 +195,23 @@ def test_the_names_are_pythons(torch):
     assert torch.multiprocessing.cpu_count() == os.cpu_count()
     assert torch.multiprocessing.get_sharing_strategy() == "file_descriptor"
     torch.multiprocessing.set_sharing_strategy("file_descriptor")
+    assert torch.multiprocessing.get_all_sharing_strategies() == {"file_descriptor", "file_system"}
+
+
+def test_more_files_than_a_process_has_at_first():
+    program = """
+import os, resource
+import tiny_torch as torch
+import tiny_torch.multiprocessing as mp
+
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+mp.set_sharing_strategy("file_system")
+kept = [torch.ones(3).share_memory_() for _ in range(100)]
+print(len(os.listdir("/proc/self/fd")) > 100, mp.get_sharing_strategy())
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout == "True file_system\n", found.stderr
 
 
 PROGRAM = """

@@ -115,11 +115,6 @@ def test_errors_are_pytorchs(oracle, text):
             NotImplementedError,
             "its processes meet by collectives",
         ),
-        (
-            "torch.multiprocessing.set_sharing_strategy('file_system')",
-            NotImplementedError,
-            "ulimit -n",
-        ),
     ],
 )
 def test_what_is_absent_says_so_when_it_is_called(quiet, text, kind, part):

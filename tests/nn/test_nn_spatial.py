@@ -253,6 +253,23 @@ def test_errors(call):
     check(call, *[lambda p=p: result(p) for p in BOTH], strides=False, ulps=64)
 
 
+@pytest.mark.parametrize("mode", ["linear", "bilinear", "trilinear", "bicubic", "nearest"])
+@pytest.mark.parametrize("ndim", [2, 3, 4, 5, 6])
+def test_a_mode_names_the_dims_that_it_needs(mode, ndim):
+    said = [
+        raised(lambda p=p: p.nn.functional.interpolate(p.ones([2] * ndim), None, 2, mode))
+        for p in BOTH
+    ]
+    assert said[0] == said[1]
+
+
+def raised(call):
+    try:
+        call()
+    except NotImplementedError as error:
+        return str(error)
+
+
 def test_shuffled_channels_of_which_there_are_none():
     x = tiny_torch.ones(2, 0, 3, requires_grad=True)
     tiny_torch.nn.functional.channel_shuffle(x, 2).sum().backward()

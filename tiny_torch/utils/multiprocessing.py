@@ -15,6 +15,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import pickle
+import resource
 import signal
 import tempfile
 import threading
@@ -123,31 +124,37 @@ wait_at_the_end()
 util.register_after_fork(wait_at_the_end, wait_at_the_end)
 
 
+STRATEGIES = {"file_descriptor", "file_system"}
+strategy = "file_descriptor"
+
+
 def get_all_sharing_strategies() -> set[str]:
-    """{"file_descriptor"}: memory is shared through open files without names."""
-    return {"file_descriptor"}
+    """{"file_descriptor", "file_system"}"""
+    return set(STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """ "file_descriptor": memory is shared through open files without names."""
-    return "file_descriptor"
+    """The one that `set_sharing_strategy` has set; "file_descriptor" at first."""
+    return strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Takes "file_descriptor"; NotImplementedError for "file_system", AssertionError for others.
+    """Sets "file_descriptor", or "file_system" for many tensors; AssertionError for others.
 
+    Both share memory through open files without names, so that none is left behind. For
+    "file_system" this process, and those that it starts, may have as many of them open as the
+    system allows (`ulimit -Hn`).
     https://pytorch.org/docs/stable/multiprocessing.html#sharing-strategies
     """
-    if new_strategy == "file_system":
-        raise NotImplementedError(
-            "set_sharing_strategy: 'file_system' is not in tiny_torch: its files have no names; "
-            "`ulimit -n` raises the number of open files"
-        )
-    if new_strategy != "file_descriptor":
+    global strategy
+    if new_strategy not in STRATEGIES:
         raise AssertionError(
-            f"invalid sharing strategy '{new_strategy}', expected one of "
-            f"{get_all_sharing_strategies()}"
+            f"invalid sharing strategy '{new_strategy}', expected one of {sorted(STRATEGIES)}"
         )
+    strategy = new_strategy
+    if new_strategy == "file_system":
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 # -------------------------------------------------------------------------------------- processes

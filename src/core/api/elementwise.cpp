@@ -251,6 +251,10 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y};
   const DType promoted = promote(inputs, 2);
+  if (op == Binary::sub && is_bool(x) && is_bool(y) && as_array(x) && as_array(y))
+    throw RuntimeError(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator instead.");
   if (op == Binary::sub && (is_bool(x) || is_bool(y)))
     throw RuntimeError(
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "

@@ -161,6 +161,11 @@ def check_dtype(name: str, dtype: Any, dtypes: str) -> None:
 def check_arguments(name: str, operands: Sequence[Any], promoted: Any) -> None:
     """What bool and integers cannot do, though floats can."""
     bools = [x for x in operands if isinstance(x, bool) or (is_array(x) and x.dtype is _core.bool)]
+    if name == "sub" and len(list(filter(is_array, bools))) == 2:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
     if bools and name in ("sub", "neg"):
         word, rest = ("Subtraction", "with a") if name == "sub" else ("Negation", "on a")
         raise RuntimeError(

@@ -103,7 +103,7 @@ def check_factor(name: str, value: Number, dtype: Any) -> None:
 
 
 def check_subtraction(*operands: Any) -> None:
-    if all(getattr(operand, "dtype", None) is _core.bool for operand in operands):
+    if all(getattr(operand, "dtype", None) is _core.bool for operand in operands[:2]):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."

@@ -318,10 +318,15 @@ def interpolate(
         return adaptive_avg_pool(input, sizes, _dims=dims)
     kind = WITH_ANTIALIAS[mode] if antialias else KINDS.get((mode, dims))
     if kind is None:
+        of_mode = [own for name, own in KINDS if name == mode]
+        if dims in (1, 2, 3) and len(of_mode) == 1 and mode != "bicubic":
+            raise NotImplementedError(
+                f"Got {input.ndim}D input, but {mode} mode needs {of_mode[0] + 2}D input"
+            )
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
             f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | "
-            f"area | nearest-exact (got {mode})"
+            f"lanczos | area | nearest-exact (got {mode})"
         )
     corners = bool(align_corners)
     if mode in WITH_ANTIALIAS and dims == 2 and input.array.dtype is _core.uint8:
