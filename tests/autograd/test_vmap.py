@@ -58,6 +58,7 @@ CALLS = [
     "jacfwd(lambda a: vmap(torch.sin)(a))(x)",
     "vmap(lambda a: torch.randn(3), randomness='same')(x)",
     "vmap(lambda a: torch.randn(3), randomness='different')(x) * 0",
+    "vmap(lambda a: torch.nn.functional.gumbel_softmax(a, hard=True), randomness='different')(x)",
     "vmap(lambda a: F.dropout(a, training=False))(x)",
     "vmap(call, in_dims=(0, 0, None))(*func.stack_module_state(nets), x)",
     "vmap(grad(lambda p, a: call(p, a).square().sum()), in_dims=(None, 0))(plain, x)",

@@ -10,7 +10,6 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.base.arguments import as_int
 from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, compute_for_out, into_same
-from tiny_torch.functions.creation.fill import empty
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.nn.softmax import LogSoftmax, Softmax
 from tiny_torch.tensor import Tensor
@@ -83,8 +82,7 @@ def gumbel_softmax(
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     dim = as_int("softmax", "dim", 2, dim)  # before anything is drawn
-    noise = empty(logits.shape, dtype=logits.dtype, device=logits.device)
-    noise = -noise.exponential_().log()
+    noise = -logits.new_empty(logits.shape).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
