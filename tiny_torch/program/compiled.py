@@ -416,9 +416,9 @@ class Case:
         """As `run`; stores gradients, and makes the calls that stand between the launches."""
         if side_streams and self.program.device == "cuda":
             wait_for_streams()  # as backward does
-        fill = functools.partial(with_values, tape=self.tape, values=values) if values else None
+        fill = functools.partial(with_values, tape=self.tape, values=values)
         for call in self.step.before:
-            (fill(call) if fill else call)()
+            fill(call)()
         everything = [*inputs, *self.beside]
         held = self.step.find(everything)
         if held is None:

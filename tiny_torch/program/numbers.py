@@ -254,6 +254,8 @@ def form_of(value: Any) -> tuple:
 
 def with_values(call: Any, tape: Tape | None = None, values: Any = ()) -> Any:
     """The call, a partial, with floats in the place of numbers: their own, or those of a run."""
+    if not (values or tape is None):  # a run that has none
+        return call
 
     def value_of(x: Any) -> Any:
         if type(x) is not Number:

@@ -107,7 +107,7 @@ class StepRun:
         for i, name in stored:
             self.everything[i]._grad = None if name is None else self.gradient(name[1], results)
         for call in calls:
-            (self.fill(call) if self.fill else call)()
+            self.fill(call)()
         self.piece += 1
         if self.piece < len(self.step.pieces) and not self.finds(self.step.pieces[self.piece][0]):
             raise RuntimeError(
