@@ -13,32 +13,37 @@ if TYPE_CHECKING:
     from tiny_torch.program.compiled import Case
 
 
-HOOKS = ("hooks", "_hooks", "_post_hooks")  # of a node, or of a leaf
-
-
 class Graph:
-    """A recorded function's graph, which lives until its gradients have been computed."""
+    """A recorded function's graph, which lives until its gradients have been computed.
+
+    It ends at leaves in the place of what wants gradients: behind an argument may lie another, or
+    the same function's earlier call, whose nodes and hooks are the caller's backward's.
+    """
 
     def __init__(self, case: Case, everything: list[Tensor], outputs: list[Tensor]) -> None:
         self.edges = tuple([edge_of(t) for t in everything])
-        self.targets = [self.edges[i] for i in case.wants]
         self.arrays = [t.array for t in everything]
         self.outputs = [t.array for t in outputs]
+        self.leaves = [wrap(self.arrays[i]) for i in case.wants]
+        ends = {}
+        for i, leaf in zip(case.wants, self.leaves, strict=True):
+            leaf.requires_grad = True
+            ends[self.edges[i]] = edge_of(leaf)
         self.roots = [edge_of(t) for t in outputs if t.requires_grad]
+        nodes = [node for node, _ in self.roots]
+        seen = set()
+        for node in nodes:  # which grow
+            if isinstance(node, Node) and node not in seen:
+                seen.add(node)
+                node.edges = tuple([ends.get(edge, edge) for edge in node.edges])
+                nodes += [edge[0] for edge in node.edges if edge]
 
     def differentiate(self, seeds: list) -> list:
-        """A gradient, or None, for each of the targets, whose hooks the caller's backward calls."""
-        hooks = [(x, n, h) for x, _ in self.targets for n in HOOKS if (h := getattr(x, n, None))]
-        for target, name, _ in hooks:
-            setattr(target, name, None)
-        try:
-            found = run_backward(
-                self.roots, [wrap(g) for g in seeds], retain_graph=True, create_graph=False,
-                inputs=self.targets, accumulate=False,
-            )  # fmt: skip
-        finally:
-            for target, name, own in hooks:
-                setattr(target, name, own)
+        """A gradient, or None, for each that wants one."""
+        found = run_backward(
+            self.roots, [wrap(g) for g in seeds], retain_graph=True, create_graph=False,
+            inputs=[*map(edge_of, self.leaves)], accumulate=False,
+        )  # fmt: skip
         return [*map(without_graph, found)]
 
 
