@@ -158,6 +158,42 @@ bool has_bytes(PyObject* object, PyObject* bytes) {
   return same;
 }
 
+bool is_same(PyObject* now, PyObject* before);
+
+// Whether dicts have the same under the same keys, in the same order.
+bool is_same_dict(PyObject* now, PyObject* before) {
+  if (PyDict_GET_SIZE(now) != PyDict_GET_SIZE(before)) return false;
+  PyObject *key, *value, *key_before, *value_before;
+  Py_ssize_t at = 0, at_before = 0;
+  while (PyDict_Next(now, &at, &key, &value)) {
+    if (!PyDict_Next(before, &at_before, &key_before, &value_before)) return false;
+    if (!is_same(key, key_before) || !is_same(value, value_before)) return false;
+  }
+  return true;
+}
+
+// Whether two objects are one, or numbers or text of one type that are equal, or containers of the
+// same. No code of Python's runs, but for numbers of classes of their own.
+bool is_same(PyObject* now, PyObject* before) {
+  if (now == before) return true;
+  if (PyDict_Check(now)) return PyDict_Check(before) && is_same_dict(now, before);
+  const bool are_lists = PyList_Check(now) && PyList_Check(before);
+  if (are_lists || (PyTuple_Check(now) && PyTuple_Check(before))) {
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(now);
+    if (size != PySequence_Fast_GET_SIZE(before)) return false;
+    for (Py_ssize_t i = 0; i < size; ++i)
+      if (!is_same(PySequence_Fast_GET_ITEM(now, i), PySequence_Fast_GET_ITEM(before, i)))
+        return false;
+    return true;
+  }
+  const bool is_plain = PyLong_Check(now) || PyFloat_Check(now) || PyComplex_Check(now) ||
+                        PyUnicode_Check(now) || PyBytes_Check(now) || PyAnySet_Check(now);
+  if (!is_plain || (Py_TYPE(now) != Py_TYPE(before) && !PyAnySet_Check(now))) return false;
+  const int same = PyObject_RichCompareBool(now, before, Py_EQ);
+  if (same < 0) PyErr_Clear();  // what cannot be compared is another
+  return same == 1;
+}
+
 // Whether what a program rests on is as it was: of every four of `guards`, the first has the third
 // under the name that is the second. A container also equals its copy, the fourth, or None; of a
 // buffer that is bytes.
@@ -173,17 +209,14 @@ bool guards_hold(const pb::tuple& guards) {
       if (value != Py_NotImplemented) return false;
       continue;
     }
-    int same = now.get() == value;
-    if (!same && Py_TYPE(now.get()) == Py_TYPE(value) &&
-        (PyLong_Check(now.get()) || PyFloat_Check(now.get()) || PyUnicode_Check(now.get()) ||
-         PyTuple_Check(now.get())))
-      same = PyObject_RichCompareBool(now, value, Py_EQ);
-    if (same == 1 && PyBytes_Check(copy))
-      same = has_bytes(now, copy);
-    else if (same == 1 && copy != Py_None)
-      same = PyObject_RichCompareBool(now, copy, Py_EQ);
-    if (same < 0) PyErr_Clear();  // what cannot be compared is another
-    if (same != 1) return false;
+    const bool by_value = PyLong_Check(value) || PyFloat_Check(value) || PyUnicode_Check(value) ||
+                          PyTuple_Check(value);
+    if (now.get() != value && !(by_value && is_same(now.get(), value))) return false;
+    if (PyBytes_Check(copy) && !PyBytes_Check(value)) {
+      if (!has_bytes(now.get(), copy)) return false;
+    } else if (copy != Py_None && !is_same(now.get(), copy)) {
+      return false;
+    }
   }
   return true;
 }

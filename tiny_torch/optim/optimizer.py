@@ -276,7 +276,7 @@ class Optimizer(Saving):
         None
         """
         if _core.is_recording():
-            return outside_of_program(self.zero_grad, set_to_none)
+            return outside_of_program(Optimizer.zero_grad, self, set_to_none)
         row = self._row("zero_grad") if modes.bits & RECORDED else None
         for group in self.param_groups:
             for param in group["params"]:

@@ -10,6 +10,7 @@ the function runs as it is, and `Compiled.refusals` says why.
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
-from tiny_torch.program.gradients import Gradients, Graph
+from tiny_torch.program.gradients import Gradients, Graph, laid_out
 from tiny_torch.program.guards import CHANGES, Recorder, is_capturing
 from tiny_torch.program.kinds import TENSORS, is_flat, kind_of
 from tiny_torch.program.numbers import Tape, with_values
@@ -166,6 +167,8 @@ class Compiled:
         """Which of the numbers a recording is to follow."""
         if self.dynamic is not None:
             return set(range(len(numbers))) if self.dynamic else set()
+        if any(case.refusal and not case.refusal.startswith(CHANGES) for case in cases):
+            return set()  # what it answers might hold one
         pairs = [pair for case in cases for pair in enumerate(case.tape.given)]
         return {i for i, x in pairs if repr(x) != repr(numbers[i])}
 
@@ -276,6 +279,8 @@ class Case:
             return self.keep_step(watch, everything, outputs, result)
         if not outputs:
             raise Refusal("answers no tensor")
+        if any(type(t) is not Tensor or vars(t) or t.retains_grad for t in outputs):
+            raise Refusal("answers a tensor of another class, or with attributes of its own")
         if any(not recording.made(t.array) for t in outputs):
             raise Refusal("answers one of its arguments, or a view of one")
         arrays = [t.array for t in everything]
@@ -287,6 +292,8 @@ class Case:
         self.layouts = [(t.array.shape, t.array.dtype, t.array.device) for t in outputs]
         self.differentiable = [t.requires_grad for t in outputs]
         if True in self.differentiable:
+            if share_memory([t.array for t in outputs]):
+                raise Refusal("answers two tensors that share memory")
             ids = [id(t) for t in everything]  # of one that is given twice, the first has all
             wants = [i for i, t in enumerate(everything) if t.requires_grad]
             self.wants = [i for i in wants if ids.index(ids[i]) == i]
@@ -351,6 +358,8 @@ class Case:
             if watch.effect:
                 raise Refusal(watch.effect)
             arrays = [found[k] for k in self.found]
+            if any(type(array) is not _core.NDArray for array in arrays):
+                raise Refusal("has sparse gradients")
             written = watch.writes(externals)
             gradients = _core.Program(
                 watch.recording, externals, written, arrays, self.program, self.passes
@@ -360,6 +369,7 @@ class Case:
             self.program.keep_for(gradients)
         except (Refusal, RuntimeError) as why:
             self.program, self.refusal = None, f"{why}, in its gradients"
+            self.note(self.refusal)
         else:
             self.used = [i for i in range(len(externals) - len(seeds)) if gradients.uses(i)]
             self.seeds = [(s.shape, s.strides) for s in seeds]
@@ -480,8 +490,7 @@ class Case:
         return done[0]
 
 
-def laid_out(array: Any, layout: tuple) -> Any:
-    """The elements, in the order in memory that a program expects."""
-    fresh = _core.empty_strided(*layout, array.dtype, array.device)
-    fresh.copy_(array)
-    return fresh
+def share_memory(arrays: list) -> bool:
+    """Whether two that are not one have an element in common."""
+    pairs = itertools.combinations(arrays, 2)
+    return any(a is not b and a.storage_id == b.storage_id and a.overlaps(b) for a, b in pairs)

@@ -113,3 +113,10 @@ def dense(array: Any) -> Any:
 def zeros_of(layout: tuple) -> Any:
     shape, dtype, device = layout
     return _core.full(shape, 0, dtype, device)
+
+
+def laid_out(array: Any, layout: tuple) -> Any:
+    """The elements, in the order in memory that a program expects."""
+    fresh = _core.empty_strided(*layout, array.dtype, array.device)
+    fresh.copy_(array)
+    return fresh

@@ -16,7 +16,9 @@ import datetime
 import functools
 import gc
 import io
+import itertools
 import os
+import queue
 import random
 import sys
 import time
@@ -27,58 +29,34 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.amp.grad_scaler import GradScaler
-from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.places import ModulePaths, Place
-from tiny_torch.base.devices import cuda_accelerator, side_streams
-from tiny_torch.base.modes import thread
-from tiny_torch.nn.modules import module as module_file
+from tiny_torch.base.devices import cuda_accelerator, default, side_streams
+from tiny_torch.base.modes import modes, thread
 from tiny_torch.nn.modules.module import Module
-from tiny_torch.optim.lr_scheduler import LRScheduler
-from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.program.numbers import asks_types, give_floats, with_values
+from tiny_torch.program.reading import DICE, DRAWS, Reader
 from tiny_torch.program.values import (
-    CHANGEABLE,
     DEPTH,
-    MISSING,
-    PLAIN,
-    cell_value,
-    copy_of,
     is_of_python,
     is_ours,
     is_read,
-    is_value,
-    lookups_of,
-    memory_of,
-    modules_named,
+    is_same,
 )
-from tiny_torch.tensor import Tensor
 
-COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
-OPAQUE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-ENVIRONMENT: Any = os.environ
-READ_ENVIRONMENT = type(ENVIRONMENT).__getitem__.__code__
 # What has an effect or an answer that a program would not have again.
 EFFECTS = {
-    builtins.print, builtins.input, builtins.open, datetime.datetime.now, os.urandom,
-    _thread.start_new_thread, time.sleep, warnings.warn,
+    builtins.print, builtins.input, builtins.open, datetime.datetime.now, datetime.datetime.today,
+    datetime.datetime.utcnow, datetime.date.today, os.urandom, os.system, os.write, os.stat,
+    os.listdir, os.getpid, _thread.start_new_thread, np.fromfile, warnings.warn,
+    time.sleep, time.localtime, time.gmtime, time.ctime, time.strftime,
     *[getattr(time, name + end) for name in
       ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
+OWNERS = (contextvars.ContextVar, io.TextIOBase, queue.SimpleQueue)  # of methods that have
 CHANGES = "changes what it reads: a global, a closure's variable or an attribute"
 WRAPPERS = ("contextlib.py", "functools.py")  # whose functions call the user's
-BACKWARD = run_backward.__code__
 IMPORT = vars(_frozen_importlib)["_find_and_load"].__code__  # which another call does not run
 READERS = ("linecache", "tokenize")  # of the line that a warning shows
-# What optimizers, schedules and a GradScaler do outside of programs; and whose attributes all other
-# code of the package reads.
-OUTSIDE = ("step", "wrapper", "zero_grad", "unscale_", "update")
-KINDS = (Module, Optimizer, LRScheduler, GradScaler)
-MOST = 256  # parts of a container that are looked at
-STATE = (
-    "training", "_modules", "_parameters", "_buffers", "_forward_hooks", "_forward_pre_hooks",
-    "_backward_hooks", "_backward_pre_hooks", "forward",
-)  # fmt: skip
 
 
 class Piece:
@@ -89,34 +67,21 @@ class Piece:
         self.calls: list[Any] = []  # which stand behind it
 
 
-class Recorder:
+class Recorder(Reader):
     """Records the launches of the code that runs within it, and notes what that reads.
 
     Afterwards `effect` says what no program can repeat, or is empty.
     """
 
     def __init__(self, steps: bool = False, is_plan: bool = False, function: Any = None) -> None:
-        self.function = getattr(function, "__func__", function)  # that is recorded
-        self.functions: dict[int, list[Any]] = {}  # by the id of their code
-        self.steps = steps  # whether gradients may be stored, and calls be made outside
+        super().__init__(getattr(function, "__func__", function), steps)
         self.before: list[Any] = []  # what is called outside of the program, before its launches
         self.pieces: list[Piece] = []  # and between them
         self.launches = 0  # of the pieces
         self.start_grads: dict[int, Any] = {}  # of the piece that is recorded, and
         self.since = 0  # the last write before it
         self.marked: set[int] = set()  # ids of arrays that launches write
-        self.guards: list[Any] = []  # owner, name, value, copy; owner, name, ...
-        self.tensors: dict[int, Tensor] = {}
-        self.first: dict[int, tuple] = {}  # of each: its array, requires_grad as they were found
-        self.modules: dict[int, Module] = {}
-        self.given: set[int] = set()  # ids of tensors among the arguments, and
-        self.bound: set[int] = set()  # of those that the code also reads elsewhere
         self.offsets: set[int] = set()  # the storages of tensors whose offset was read
-        self.is_inner = False  # whether a cell is followed that the recorded code may have made
-        self.seen: set[tuple[int, Any]] = set()
-        self.followed: dict[tuple[int, tuple], int] = {}  # how deep
-        self.codes: set[tuple[int, int]] = set()
-        self.effect = ""
         self.is_following = False  # numbers
         self.importing: Any = None  # the frame
         self.places: list[tuple[str, str]] = []  # of each launch: phase and module, and line
@@ -138,9 +103,12 @@ class Recorder:
         return True
 
     def __enter__(self) -> Recorder:
-        self.dice = dice()
+        self.dice, self.settings = dice(), settings_now()
+        gc.collect(0)  # what is young from here on is new
         gc.disable()  # its callbacks and destructors are not the function's
         thread.watch = self
+        if isinstance(self.function, functools.partial):
+            self.reach(self.function, DEPTH)
         sys.setprofile(self.see)
         return self
 
@@ -163,20 +131,19 @@ class Recorder:
             array, required, state = self.first[id(t)]
             if t.array is not array or t.requires_grad is not required:
                 self.note("sets .data or requires_grad of a tensor")
-            if [*map(id, vars(t).values())] != [*map(id, state.values())]:
+            if not is_same(vars(t), state):
                 self.note("sets an attribute of a tensor")
+        if not (self.is_plan or all(itertools.starmap(is_same, self.states))):
+            self.note(CHANGES)
         if not self.steps and self.has_set_gradients():
             self.note("stores a gradient")
         if not same_dice(self.dice, dice()):
-            self.note("draws from Python's or NumPy's random numbers")
+            self.note(DRAWS)
+        if settings_now() != self.settings:
+            self.note("changes a mode, the default dtype, device or number of threads")
         if not (self.is_plan or _core.guards_hold(guards)):
             self.note(CHANGES)
         return guards
-
-    def note(self, effect: str) -> None:
-        """The first of what no program can repeat, and where it happened."""
-        if not self.effect:
-            self.effect = f"{effect}{place()}"
 
     def note_offset(self, array: Any) -> None:
         self.offsets.add(array.storage_id)
@@ -202,10 +169,16 @@ class Recorder:
                 if argument in EFFECTS and not known:
                     self.note(f"calls {argument.__name__}()")
                 owner = getattr(argument, "__self__", None)
-                if isinstance(owner, (contextvars.ContextVar, io.TextIOBase)):
+                if isinstance(owner, DICE):
+                    self.note(DRAWS)
+                if isinstance(owner, OWNERS):
                     self.note(f"calls {type(owner).__name__}.{argument.__name__}()")
             except TypeError:
                 return  # not hashable: none of those
+        elif event == "return":
+            file = frame.f_code.co_filename
+            if isinstance(argument, Module) or not (is_ours(frame.f_code) or is_of_python(file)):
+                self.reach(argument, DEPTH)
         elif event == "call" and frame.f_code is IMPORT:
             self.importing = frame
         elif event == "call":
@@ -214,122 +187,6 @@ class Recorder:
                 values = frame.f_locals  # which Python takes over when this returns
                 for name in list(values):
                     values[name] = give_floats(values[name], DEPTH)
-
-    def enter(self, frame: Any) -> None:
-        code = frame.f_code
-        if code.co_name == "register_hook":
-            self.note("registers a hook")
-        if code is READ_ENVIRONMENT:
-            key = ENVIRONMENT.encodekey(frame.f_locals["key"])
-            self.guard(ENVIRONMENT._data, key, (), 0)
-        values = frame.f_locals
-        subjects = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
-        ours = is_ours(code)
-        if ours:
-            kinds = (Module,) if code.co_name in OUTSIDE else KINDS
-            subjects = [x for x in subjects[:1] if isinstance(x, kinds)]
-            if code is BACKWARD and values["accumulate"] and not self.steps:
-                self.note("calls backward()")
-        if code.co_name == "__init__":  # what it makes is new in every call
-            subjects = subjects[1:]
-        run = id(code), id(subjects[0]) if subjects else 0
-        if run in self.codes:
-            return
-        self.codes.add(run)
-        names = lookups_of(code)
-        if not ours:
-            of_globals = names if "globals" in names else code.co_names
-            for name in of_globals:
-                if name in frame.f_globals:
-                    self.guard(frame.f_globals, name, names, DEPTH)
-            for name in modules_named(code, frame.f_globals.get("__package__") or ""):
-                self.guard(sys.modules, name, names, DEPTH)
-            if code.co_freevars:
-                self.guard_cells(frame, names)
-            if getattr(self.function, "__code__", None) is code:
-                self.follow_function(self.function, names, DEPTH)
-        for subject in subjects:
-            if not isinstance(subject, (Tensor, tuple, list, dict)):
-                self.follow(subject, names, DEPTH)
-
-    def guard_cells(self, frame: Any, names: tuple) -> None:
-        """The variables of a closure, which only the function itself knows."""
-        code = frame.f_code
-        if code.co_name in COMPREHENSIONS:  # whose cells are its caller's
-            for name in code.co_freevars:
-                self.follow(frame.f_locals.get(name), names, DEPTH)
-            return
-        for function in self.functions_of(frame):
-            self.is_inner = function is not self.function
-            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-                if cell_value(cell) is frame.f_locals.get(name, MISSING) and name != "__class__":
-                    self.add(cell, name, cell_value(cell), names, DEPTH)
-        self.is_inner = False
-
-    def functions_of(self, frame: Any) -> list[Any]:
-        """The function that runs in the frame, or all that have its code."""
-        code, values = frame.f_code, frame.f_locals
-        subject = values.get(code.co_varnames[0]) if code.co_argcount else None
-        methods = [vars(owner).get(code.co_name) for owner in type(subject).__mro__]
-        for function in (self.function, *methods):
-            if getattr(function, "__code__", None) is code:
-                return [function]
-        if id(code) not in self.functions:  # among all objects of the process: that takes long
-            found = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
-            self.functions[id(code)] = [f for f in found if f.__code__ is code]
-        return self.functions[id(code)]
-
-    def guard(self, owner: dict, name: str, names: tuple, depth: int) -> None:
-        self.add(owner, name, owner.get(name, MISSING), names, depth)
-
-    def add(self, owner: Any, name: str, value: Any, names: tuple, depth: int) -> None:
-        if (id(owner), name) not in self.seen:
-            self.seen.add((id(owner), name))
-            if hasattr(type(value), "__next__"):
-                self.note("reads an iterator, which another call would find further on")
-            self.guards += [owner, name, value, copy_of(value)]
-        self.follow(value, names, depth - 1)
-
-    def follow(self, value: Any, names: tuple, depth: int) -> None:
-        """What hangs on a value that is guarded, under the names that the code has."""
-        if isinstance(value, Tensor):
-            if id(value) in self.given and not self.is_inner:
-                self.bound.add(id(value))
-            if not self.recording.made(value.array):
-                self.take(value)
-                for name in value.__dict__.keys() & names:
-                    self.guard(value.__dict__, name, (), depth)
-            return
-        if isinstance(value, PLAIN) or self.followed.get((id(value), names), -1) >= depth:
-            return
-        self.followed[id(value), names] = depth
-        if isinstance(value, (tuple, list, dict)):
-            parts = value.values() if isinstance(value, dict) else value
-            for part in list(parts)[:MOST] if depth > 0 else ():
-                self.follow(part, names, depth - 1)
-        elif isinstance(value, CHANGEABLE) and memory_of(value) is None:
-            self.note(f"reads a {type(value).__name__}, whose elements may change")
-        elif isinstance(value, types.FunctionType):
-            self.follow_function(value, names, depth)
-        elif isinstance(value, Module) or (depth > 0 and not isinstance(value, (*PLAIN, *OPAQUE))):
-            self.follow_object(value, names, depth)
-
-    def follow_function(self, function: Any, names: tuple, depth: int) -> None:
-        """Its defaults, and the attributes that the code may read of it."""
-        if is_ours(function.__code__) or is_of_python(function.__code__.co_filename):
-            return
-        for name in ("__defaults__", "__kwdefaults__"):
-            if getattr(function, name):
-                self.add(function, name, getattr(function, name), (), depth)
-        for name in vars(function).keys() & names:
-            self.guard(vars(function), name, names, depth)
-
-    def take(self, tensor: Tensor) -> None:
-        """A tensor of which the code may read the memory."""
-        if id(tensor) not in self.tensors:
-            self.tensors[id(tensor)] = tensor
-            self.first[id(tensor)] = tensor.array, tensor.requires_grad, dict(vars(tensor))
-            self.start_grads[id(tensor)] = tensor._grad
 
     def call_outside(self, function: Any, *args: Any, **keywords: Any) -> Any:
         """The answer of what a program calls, and does not record."""
@@ -376,37 +233,6 @@ class Recorder:
             return [id(array) in self.marked for array in arrays]
         return [array.stamp > self.recording.stamp for array in arrays]
 
-    def follow_object(self, value: Any, names: tuple, depth: int) -> None:
-        """The attributes of a module, an object, a class, or a file's globals."""
-        is_file = isinstance(value, types.ModuleType)
-        state: Any = getattr(value, "__dict__", {})
-        if is_file and not is_read(value):
-            return
-        if isinstance(value, Module):
-            if id(value) not in self.modules:
-                self.modules[id(value)] = value
-                self.guard(vars(module_file), "ON_CALLS", (), 0)
-                for key in STATE:
-                    self.guard(state, key, (), 3)
-                if state["_backward_hooks"] or state["_backward_pre_hooks"]:
-                    self.note("has hooks on the gradients of a module")
-            names = tuple([name for name in names if name not in STATE])
-        of_class = isinstance(value, type)
-        owner = value if of_class else type(value)
-        for name in names:
-            if of_class or name not in state:
-                found = getattr(owner, name, MISSING)
-                if type(found) is types.MemberDescriptorType and not of_class:  # a slot
-                    self.add(value, name, getattr(value, name, MISSING), names, depth)
-                elif is_value(found):  # which the object may get for itself
-                    self.add(owner, name, found, names, depth)
-                    if not of_class and state:
-                        self.add(state, name, MISSING, (), 0)
-                elif isinstance(found, types.FunctionType):
-                    self.follow_function(found, (), depth)
-            elif not is_file or is_value(state[name]):
-                self.guard(state, name, names, depth)
-
 
 def wants_floats(code: types.CodeType) -> bool:
     """Whether the code is not to be given numbers: it asks for their type, or hands them on.
@@ -439,7 +265,7 @@ def same_dice(before: Any, after: Any) -> bool:
     )
 
 
-def place() -> str:
-    """The innermost line of the user's, as text to be appended."""
-    line = Place(sys._getframe(1)).line
-    return f" ({line})" if line else ""
+def settings_now() -> tuple:
+    """What functions may set for the rest of the process, or thread."""
+    threads = _core.get_num_threads()
+    return modes.bits, _core.get_default_dtype(), default.device, threads

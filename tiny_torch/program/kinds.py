@@ -6,6 +6,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.amp.state import kind_of_casts
+from tiny_torch.base.devices import default
 from tiny_torch.base.modes import modes
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
@@ -39,7 +40,8 @@ def kind_of(leaves: Any, spec: Any, numbers: list[float]) -> Any:
     if casts is None:
         return None
     parts: list[Any] = [
-        spec and repr(spec), modes.bits, casts, _core.get_default_dtype(), settings.fills,
+        spec and repr(spec), modes.bits, casts, _core.get_default_dtype(), default.device,
+        settings.fills,
     ]  # fmt: skip
     tensors = [x for x in leaves if type(x) in TENSORS]
     parts.append(_core.layouts_of([x.array for x in tensors]))

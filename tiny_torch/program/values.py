@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import array
 import collections
+import gc
+import inspect
+import io
+import itertools
 import opcode
+import operator
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +67,53 @@ def is_read(module: Any) -> bool:
     return not (file.startswith(PACKAGE) or is_of_python(file))
 
 
+def parameters_of(code: types.CodeType) -> tuple[str, ...]:
+    """The names of all that it is given, ``*args`` and ``**kwargs`` too."""
+    extra = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + extra]
+
+
+def leaves_of(value: Any) -> Iterator[Any]:
+    """The value, or what is in a container, and in the containers in that."""
+    values, seen = [value], set()
+    for each in values:  # which grow
+        if not isinstance(each, (tuple, list, dict, set, frozenset)):
+            yield each
+        elif id(each) not in seen:
+            seen.add(id(each))
+            values += [*each.keys(), *each.values()] if isinstance(each, dict) else each
+
+
+def is_new(value: Any) -> bool:
+    """Whether it was made since the last collection of the young, while there was no other."""
+    return any(map(operator.is_, gc.get_objects(generation=0), itertools.repeat(value)))
+
+
+def is_of_package(value: Any) -> bool:
+    return str(type(value).__module__).startswith(__name__.partition(".")[0] + ".")
+
+
+def is_same(now: dict, before: dict) -> bool:
+    """Whether the attributes are the same objects."""
+    return [*map(id, now.values())] == [*map(id, before.values())]
+
+
+def is_iterator(value: Any) -> bool:
+    return hasattr(type(value), "__next__") and not isinstance(value, io.IOBase)
+
+
+def is_data(found: Any) -> bool:
+    """Whether what a class has is a value or an object, and not code of its own."""
+    is_code = isinstance(
+        found, (type, types.MethodType, types.BuiltinFunctionType, types.MappingProxyType)
+    )
+    return is_value(found) or not (found is MISSING or is_code or hasattr(type(found), "__get__"))
+
+
 def is_value(found: Any) -> bool:
     """Whether a class or file has it as data, and not as code."""
     data = (*PLAIN, Tensor, tuple, list, dict, set, *CHANGEABLE)
-    return isinstance(found, data) or hasattr(type(found), "__next__")
+    return isinstance(found, data) or is_iterator(found)
 
 
 def copy_of(value: Any) -> Any:

@@ -113,7 +113,7 @@ class LRScheduler:
         Source: PyTorch, torch.optim.lr_scheduler.LRScheduler.step.
         """
         if _core.is_recording():
-            return outside_of_program(self.step, epoch)
+            return outside_of_program(LRScheduler.step, self, epoch)
         if self._step_count == 1:
             if not getattr(self.optimizer.step, "hooked", False):
                 warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=2)

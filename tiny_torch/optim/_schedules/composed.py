@@ -6,6 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch import _core
+from tiny_torch.base.modes import outside_of_program
 from tiny_torch.optim._schedules.base import LRScheduler, rates_of, set_value
 from tiny_torch.optim._schedules.plateau import ReduceLROnPlateau
 from tiny_torch.optim.optimizer import Optimizer
@@ -112,6 +114,8 @@ class SequentialLR(_Composed):
 
     def step(self) -> None:  # type: ignore[override]
         """Go on to the next epoch, with the scheduler whose turn it is."""
+        if _core.is_recording():
+            return outside_of_program(SequentialLR.step, self)
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -140,6 +144,8 @@ class ChainedScheduler(_Composed):
 
     def step(self) -> None:  # type: ignore[override]
         """Let all schedulers go on to the next epoch."""
+        if _core.is_recording():
+            return outside_of_program(ChainedScheduler.step, self)
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = rates_of(self._schedulers[-1].optimizer)

@@ -6,6 +6,8 @@ import math
 import warnings
 from typing import Any, Literal
 
+from tiny_torch import _core
+from tiny_torch.base.modes import outside_of_program
 from tiny_torch.optim._schedules.base import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
@@ -85,6 +87,8 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Look at `metrics`, a number or a Tensor of one, of the epoch that has ended."""
         current = float(metrics)
+        if _core.is_recording():
+            return outside_of_program(ReduceLROnPlateau.step, self, metrics, epoch)
         if epoch is None:
             epoch = self.last_epoch + 1
         else:

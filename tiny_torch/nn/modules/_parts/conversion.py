@@ -48,7 +48,7 @@ class Conversion:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with 0 in place."""
         if _core.is_recording():
-            return outside_of_program(self.zero_grad, set_to_none)
+            return outside_of_program(Conversion.zero_grad, self, set_to_none)
         for param in self.parameters():
             if param.grad is None:
                 continue
