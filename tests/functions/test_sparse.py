@@ -1,6 +1,9 @@
 """Sparse tensors next to PyTorch's: how they are made, printed, computed with, differentiated."""
 
 import copy
+import io
+import itertools
+import pickle
 import subprocess
 import sys
 
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 import tiny_torch
+from tiny_torch.exchange import rebuild
 
 INDICES = [[0, 1, 1, 0, 3], [2, 0, 2, 2, 1]]
 VALUES = [3.0, 4.0, 5.0, 6.0, 1.5]
@@ -225,7 +229,6 @@ REFUSED = [
     (lambda m, c: c.view(12), NotImplementedError, "view of a sparse tensor"),
     (lambda m, c: m.cat([c, c]), NotImplementedError, "cat of a sparse tensor"),
     (lambda m, c: c == c, NotImplementedError, "__eq__ of a sparse tensor"),
-    (lambda m, c: c.__reduce_ex__(2), NotImplementedError, "__reduce_ex__ of a sparse tensor"),
     (lambda m, c: m.sparse.mm(c, c.t()), NotImplementedError, "two sparse matrices"),
     (lambda m, c: c.add_(c.requires_grad_()), NotImplementedError, "in-place operations"),
     (lambda m, c: c.to_dense(masked_grad=False), NotImplementedError, "masked_grad"),
@@ -276,6 +279,54 @@ def test_a_module_with_a_sparse_buffer(oracle):
         return net(net.edges.t() @ m.ones(4, 3).double()), net.state_dict()["edges"]
 
     check_same(oracle, *(through(m) for m in (tiny_torch, oracle)))
+
+
+def stored(m):
+    _, s, c, _ = parts(m)
+    return s.detach(), c.detach(), rows_of_two(m), m.sparse_coo_tensor((2, 3))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_each_reads_what_the_other_saves(oracle, weights_only):
+    for writer, reader in itertools.product((oracle, tiny_torch), repeat=2):
+        file = io.BytesIO()
+        writer.save([*stored(writer), writer.sparse_coo], file)
+        file.seek(0)
+        *found, layout = reader.load(file, weights_only=weights_only)
+        assert layout is reader.sparse_coo
+        ours = tuple(found) if reader is tiny_torch else stored(tiny_torch)
+        check_same(oracle, ours, tuple(found) if reader is oracle else stored(oracle))
+
+
+def test_pickle_and_copy():
+    s = stored(tiny_torch)[0]
+    s.tag = "edges"
+    for found in (pickle.loads(pickle.dumps(s)), copy.copy(s)):
+        assert found._values().tolist() == VALUES and found._indices().tolist() == INDICES
+        assert not found.is_coalesced() and found.tag == "edges"
+
+
+def test_a_file_that_calls_a_tensor_coalesced():
+    s = stored(tiny_torch)[0]
+    found = rebuild._rebuild_sparse_tensor(s.layout, (s._indices(), s._values(), s.shape, True))
+    assert found.is_coalesced() and found._indices().tolist() == s.coalesce()._indices().tolist()
+    for parts in ((s._indices(),), ([[0]], [1.0], s.shape), [s._indices(), s._values(), s.shape]):
+        with pytest.raises(pickle.UnpicklingError):
+            rebuild._rebuild_sparse_tensor(s.layout, parts)
+    with pytest.raises(pickle.UnpicklingError, match="a layout is one of"):
+        rebuild._get_layout("torch.float32")
+
+
+def test_other_processes_take_them():
+    queue = tiny_torch.multiprocessing.get_context("fork").Queue()
+    for x in stored(tiny_torch):
+        queue.put(x)
+    options = {"batch_size": None, "num_workers": 1}
+    loader = tiny_torch.utils.data.DataLoader(stored(tiny_torch), **options)
+    for x, y in zip(stored(tiny_torch), loader, strict=True):
+        for found in (y, queue.get(timeout=60)):
+            assert found.is_sparse and found.to_dense().tolist() == x.to_dense().tolist()
 
 
 def test_the_core_does_not_load_the_room():

@@ -151,7 +151,9 @@ _tensor_str compat.private: PRINT_OPTS _tensor_str
 _tensor .: Tensor
 _tensor exchange.rebuild: _rebuild_from_type_v2
 _utils exchange.rebuild: _rebuild_meta_tensor_no_storage _rebuild_parameter
-    _rebuild_parameter_with_state _rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3
+    _rebuild_parameter_with_state _rebuild_sparse_tensor _rebuild_tensor _rebuild_tensor_v2
+    _rebuild_tensor_v3
+serialization exchange.rebuild: _get_layout
 accelerator.memory accelerator: empty_cache get_memory_info max_memory_allocated
     max_memory_reserved memory_allocated memory_reserved memory_stats
     reset_accumulated_memory_stats reset_peak_memory_stats

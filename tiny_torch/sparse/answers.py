@@ -5,6 +5,7 @@ What is in neither table raises NotImplementedError, which names the function.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,11 @@ def deepcopy(x: Tensor, memo: dict) -> Tensor:
     return memo[id(x)]
 
 
+def reduce_ex(x: Tensor, protocol: Any = None) -> tuple:
+    """What pickle is told, by a room that is written against the whole package."""
+    return importlib.import_module("tiny_torch.exchange.plain").reduce_sparse(x, protocol)
+
+
 def convert_values(x: Tensor, name: str, *arguments: Any, **keywords: Any) -> Tensor:
     """`to` and its kin: the values' of that name."""
     before = values_of(x)
@@ -135,6 +141,7 @@ ANSWERS: dict[str, Callable] = {
     "__len__": lambda x: x.array.shape[0],
     "__repr__": text,
     "__deepcopy__": deepcopy,
+    "__reduce_ex__": reduce_ex,
     "numpy": no_numpy,
     "__array__": no_numpy,
     "type": type_text,
