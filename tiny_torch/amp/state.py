@@ -13,6 +13,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.amp.policies import (
+    AS_GIVEN,
     BANNED,
     LOWER,
     POLICIES,
@@ -61,7 +62,7 @@ class Casts(OpMode):
             return call(op, arguments)
         key = policy_key(op, arguments)
         policy = POLICIES[where].get(key)
-        if policy is None:
+        if policy in (None, AS_GIVEN):
             return call(op, arguments)
         if key == "LSTM" and where == "cpu":
             _, x, sizes, _, weights, biases, *_ = arguments
