@@ -44,6 +44,15 @@ def test_namespaces_are_modules(space):
     assert inspect.ismodule(importlib.import_module(space.replace("torch", "tiny_torch", 1)))
 
 
+MODULES = "nn.utils.fusion nn.utils.init nn.utils.convert_parameters optim.adagrad utils.dlpack"
+
+
+def test_modules_are_attributes_without_an_import():
+    """As `import torch` loads them, in a process that imports nothing else."""
+    program = "; ".join(["import tiny_torch as torch", *(f"torch.{m}" for m in MODULES.split())])
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def is_there(name):
     """Whether we have a name; what a ctx has is set by its instance (test_function.py)."""
     if name.startswith("torch.autograd.function.FunctionCtx.") or name in OF_INSTANCES:

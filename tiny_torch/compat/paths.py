@@ -39,9 +39,10 @@ distributed.algorithms: ddp_comm_hooks join
 distributed.algorithms.ddp_comm_hooks: default_hooks powerSGD_hook
 nn: attention common_types parallel
 nn.modules: utils
-nn.utils: clip_grad parametrizations parametrize prune
-optim: lr_scheduler swa_utils
-utils: checkpoint data deterministic flop_counter hooks images memory monitor viz
+nn.utils: clip_grad convert_parameters fusion init parametrizations parametrize prune
+optim: adadelta adafactor adagrad adamax asgd lbfgs lr_scheduler muon nadam radam rprop sparse_adam
+    swa_utils
+utils: checkpoint data deterministic dlpack flop_counter hooks images memory monitor viz
 """))  # fmt: skip
 # Whole modules, with what is in them. PyTorch's (datasets, models, transforms: torchvision's) path:
 # where it is here.
