@@ -466,3 +466,18 @@ def test_a_function_of_users_runs_as_custom_fwd_says(cast, enabled):
             str((function.forward_saw, function.backward_saw, y.dtype, a.grad.dtype, a.grad))
         )
     assert answers[1].replace("tiny_torch", "torch") == answers[0]
+
+
+@pytest.mark.parametrize("device", ["mps", "xpu", "hpu", "xla"])
+def test_devices_that_are_not_here(device):
+    answers = []
+    for module in (theirs, torch):
+        x = module.ones(2, 2)
+        with module.autocast(device) as block:
+            answers.append((
+                dtype_name(x @ x), str(block.fast_dtype), module.is_autocast_enabled(device),
+                module.is_autocast_enabled("cpu"), module.amp.is_autocast_available(device),
+                str(module.get_autocast_dtype(device)),
+            ))  # fmt: skip
+        assert not module.is_autocast_enabled(device)
+    assert answers[0] == answers[1]
