@@ -17,7 +17,7 @@ from tiny_torch.base import layouts
 from tiny_torch.base.dtypes import type_name
 from tiny_torch.functions import printing
 from tiny_torch.functions.elementwise.cast import CONVERSIONS
-from tiny_torch.sparse import building, functions, products
+from tiny_torch.sparse import building, functions, products, shapes
 from tiny_torch.sparse.building import from_dense, sparse_mask
 from tiny_torch.sparse.embedding import SparseEmbedding, SparseEmbeddingBag
 from tiny_torch.sparse.tensor import SparseTensor, indices_of, values_of
@@ -149,6 +149,15 @@ ANSWERS: dict[str, Callable] = {
     "new": building.new,
     **dict.fromkeys(("zeros_like", "empty_like"), building.zeros_like),
     **{name: conversion(name) for name in ("to", "cpu", "cuda", *CONVERSIONS)},
+    # picked apart and put together
+    "__bool__": shapes.as_bool,
+    "__getitem__": shapes.getitem,
+    "select": shapes.select,
+    "index_select": shapes.index_select,
+    "unsqueeze": shapes.unsqueeze,
+    "permute": shapes.permute,
+    **dict.fromkeys(("cat", "concat", "concatenate"), shapes.cat),
+    "stack": shapes.stack,
     # what is computed
     "add": functions.add,
     "add_": functions.add_,
