@@ -10,6 +10,7 @@ import sys
 import textwrap
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +55,10 @@ def is_of_torch(value: Any) -> bool:
 
 def names_of(space: Any) -> list[str]:
     names = {n for n in dir(space) if not n.startswith("_")}
+    if isinstance(inner := getattr(space, "m", None), ModuleType):
+        # cudnn and mkldnn: an object with flags, around the module
+        flags = {n for n in vars(type(space)) if not n.startswith("_")}
+        return sorted(flags.union(names_of(inner)), key=lambda name: (name.lower(), name))
     if inspect.ismodule(space):
         names = {n for n in names - IMPORTED if is_of_torch(getattr(space, n))}
         names.update(getattr(space, "__all__", ()))

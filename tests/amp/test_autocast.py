@@ -96,6 +96,10 @@ def mixed(function, *shapes, **keywords):
     return pytest.param(call, id=function)
 
 
+def bilinear(module, half):
+    return module.nn.Bilinear(2, 3, 4)(module.ones(5, 2), module.ones(5, 3))
+
+
 MIXED = [
     mixed("mm", (2, 2), (2, 2)), mixed("bmm", (1, 2, 2), (1, 2, 2)), mixed("matmul", (2,), (2,)),
     mixed("addmm", (2, 2), (2, 2), (2, 2)), mixed("baddbmm", (1, 2, 2), (1, 2, 2), (1, 2, 2)),
@@ -109,7 +113,8 @@ MIXED = [
     mixed("binary_cross_entropy", (2,), (2,)),
     mixed("binary_cross_entropy_with_logits", (2,), (2,)), mixed("cdist", (2, 2), (2, 2)),
     mixed("grid_sample", (1, 1, 2, 2), (1, 2, 2, 2)), mixed("solve", (1, 1), (1, 1)),
-    mixed("layer_norm", (2, 4), normalized_shape=(4,)), mixed("bilinear", (2, 2), (2, 2)),
+    mixed("layer_norm", (2, 4), normalized_shape=(4,)),
+    mixed("bilinear", (2, 2), (2, 2), (2, 2, 2)), pytest.param(bilinear, id="nn.Bilinear"),
     mixed("cosine_embedding_loss", (2, 2), (2, 2), (2,)), mixed("mv", (2, 2), (2,)),
     mixed("margin_ranking_loss", (2,), (2,), (2,)), mixed("dot", (2,), (2,)),
     mixed("triplet_margin_loss", (2, 2), (2, 2), (2, 2)), mixed("addmv", (2,), (2, 2), (2,)),
@@ -461,3 +466,18 @@ def test_a_function_of_users_runs_as_custom_fwd_says(cast, enabled):
             str((function.forward_saw, function.backward_saw, y.dtype, a.grad.dtype, a.grad))
         )
     assert answers[1].replace("tiny_torch", "torch") == answers[0]
+
+
+@pytest.mark.parametrize("device", ["mps", "xpu", "hpu", "xla"])
+def test_devices_that_are_not_here(device):
+    answers = []
+    for module in (theirs, torch):
+        x = module.ones(2, 2)
+        with module.autocast(device) as block:
+            answers.append((
+                dtype_name(x @ x), str(block.fast_dtype), module.is_autocast_enabled(device),
+                module.is_autocast_enabled("cpu"), module.amp.is_autocast_available(device),
+                str(module.get_autocast_dtype(device)),
+            ))  # fmt: skip
+        assert not module.is_autocast_enabled(device)
+    assert answers[0] == answers[1]

@@ -18,6 +18,7 @@ y = torch.linspace(0, 2, 12, dtype=torch.float64).view(3, 4)
 w = torch.arange(4, dtype=torch.float64)
 none = torch.zeros(0, 4, dtype=torch.float64)
 nets = [nn.Linear(4, 2).double() for _ in range(3)]
+lstm = nn.LSTM(4, 3)
 plain = {name: p.detach() for name, p in nets[0].named_parameters()}
 batches = torch.linspace(-1, 1, 24, dtype=torch.float64).view(3, 2, 4)
 def zeros(): return torch.zeros(4, dtype=torch.float64)
@@ -62,6 +63,7 @@ CALLS = [
     "vmap(lambda a: F.dropout(a, training=False))(x)",
     "vmap(call, in_dims=(0, 0, None))(*func.stack_module_state(nets), x)",
     "vmap(grad(lambda p, a: call(p, a).square().sum()), in_dims=(None, 0))(plain, x)",
+    "vmap(grad(lambda a: lstm(a)[0].square().sum()))(batches.float())",
     "vmap(lambda a: put(torch.zeros_like(a), 0, a.sum()))(x)",
     "vmap(lambda a: put(a.new_zeros(4), slice(0, 2), a[:2]))(x)",
     "vmap(lambda a: put(a.clone(), torch.tensor([0, 1]), a[2:]))(x)",
@@ -155,6 +157,7 @@ REFUSALS = [
     "vmap(lambda a: F.one_hot(a.long().abs()))(x)",
     "vmap(lambda a: torch.equal(a, a))(x)",
     "vmap(nn.LSTM(4, 3).double())(batches)",
+    "grad(lambda b: vmap(lambda a: lstm(a)[0])(b).sum())(batches.float())",
     "vmap(nn.GRU(4, 3, 2).double())(batches[:, 0])",
     "vmap(nn.RNN(4, 3, nonlinearity='relu').double())(batches)",
     "vmap(lambda a: nn.RNN(4, 3).double()(w.view(1, 1, 4), a[None, :1, :3]))(batches)",

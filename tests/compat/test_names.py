@@ -44,6 +44,15 @@ def test_namespaces_are_modules(space):
     assert inspect.ismodule(importlib.import_module(space.replace("torch", "tiny_torch", 1)))
 
 
+MODULES = "nn.utils.fusion nn.utils.init nn.utils.convert_parameters optim.adagrad utils.dlpack"
+
+
+def test_modules_are_attributes_without_an_import():
+    """As `import torch` loads them, in a process that imports nothing else."""
+    program = "; ".join(["import tiny_torch as torch", *(f"torch.{m}" for m in MODULES.split())])
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def is_there(name):
     """Whether we have a name; what a ctx has is set by its instance (test_function.py)."""
     if name.startswith("torch.autograd.function.FunctionCtx.") or name in OF_INSTANCES:
@@ -373,3 +382,27 @@ def test_star_brings_names_and_no_module():
     assert not [n for n, v in brought.items() if isinstance(v, types.ModuleType)]
     assert not {"Any", "TYPE_CHECKING", "TypeGuard", "os"} & {*brought, *dir(tiny_torch)}
     assert brought["Tensor"] is tiny_torch.Tensor and brought["load"] is tiny_torch.load
+
+
+def test_flags_of_backends_hold_within_a_block(torch):
+    cudnn = torch.backends.cudnn
+    with cudnn.flags(enabled=True, benchmark=True, deterministic=True, allow_tf32=False):
+        assert cudnn.set_flags() == (True, True, None, True, False, "none", "auto")
+    assert cudnn.set_flags(_deterministic=True) == (True, False, None, False, True, "none", "auto")
+    assert cudnn.deterministic is True and cudnn.set_flags(_deterministic=False)[3] is True
+    assert cudnn.benchmark_limit is None and not cudnn.is_acceptable(torch.ones(2))
+    mkldnn = torch.backends.mkldnn
+    before = mkldnn.enabled
+    with mkldnn.flags(enabled=not before):
+        assert mkldnn.set_flags()[0] is mkldnn.enabled is (not before)
+    assert mkldnn.enabled is before
+    with pytest.warns(FutureWarning, match=r"sdp_kernel\(\)` is deprecated. In the future"):
+        kernels = torch.backends.cuda.sdp_kernel(enable_flash=False)
+    with kernels:
+        x = torch.nn.functional.scaled_dot_product_attention(*torch.ones(3, 2, 2))
+    assert x.tolist() == [[1, 1], [1, 1]]
+
+
+def test_absent_flags_of_backends_are_pytorchs():
+    with pytest.raises(AttributeError, match=r"cudnn.conv is not in tiny_torch .*; PyTorch has it"):
+        tiny_torch.backends.cudnn.conv  # noqa: B018

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
 import pytest
 
 import tiny_torch
@@ -131,3 +132,44 @@ def test_views_of_which_none_is_whole(oracle, tmp_path):
     net.register_buffer("b", whole[2:])
     with pytest.raises(RuntimeError, match="found no suitable name to keep"):
         ours.save_model(net, tmp_path / "a")
+
+
+def rarely_used(m):
+    """Numbers of functions that few scripts call."""
+    m.manual_seed(0)
+    x = m.randn(5, 4)
+    for options in ({"q": 2}, {"center": False, "niter": 1}):
+        m.manual_seed(0)
+        left, values, right = m.pca_lowrank(x, **options)
+        yield left @ m.diag(values) @ right.T
+    v = m.arange(24.0).reshape(2, 3, 4)
+    yield from (m.norm_except_dim(v, 2, dim) for dim in (0, 1, 2, -1))
+    yield m.norm_except_dim(v, 1)
+    with pytest.warns(FutureWarning, match=r"`NLLLoss2d` has been deprecated. Please use"):
+        loss = m.nn.NLLLoss2d(reduction="sum")
+    yield loss(v[None].log_softmax(1), m.zeros(1, 3, 4).long())
+    grad = m.nn.grad
+    for n, conv in enumerate("conv1d conv2d conv3d".split(), 1):
+        image, kernel = m.randn(1, 2, *[4] * n), m.randn(2, 1, *[2] * n)
+        options = {"stride": 1, "padding": 1, "groups": 2}
+        weights = m.arange(2.0 * 5**n).reshape(1, 2, *[5] * n)
+        by_weight, by_input = (getattr(grad, f"{conv}_{what}") for what in ("weight", "input"))
+        yield by_weight(image, kernel.shape, weights, **options)
+        yield by_input(image.shape, kernel, weights, **options)
+
+
+def test_rarely_used_functions(oracle):
+    for ours, theirs in zip(rarely_used(tiny_torch), rarely_used(oracle), strict=True):
+        assert ours.shape == theirs.shape
+        assert np.allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-4)
+    for q in (-1, 5):
+        with pytest.raises(ValueError, match=r"must be non-negative integer and not greater than"):
+            tiny_torch.pca_lowrank(tiny_torch.ones(5, 4), q)
+
+
+def test_rarely_used_classes(torch):
+    function = torch.autograd.function.InplaceFunction
+    assert issubclass(function, torch.autograd.Function)
+    with pytest.warns(DeprecationWarning):
+        assert function(inplace=True).inplace is True
+    assert issubclass(torch.nn.MaxPool2d, torch.nn.modules.pooling._MaxPoolNd)

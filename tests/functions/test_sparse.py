@@ -1,6 +1,9 @@
 """Sparse tensors next to PyTorch's: how they are made, printed, computed with, differentiated."""
 
 import copy
+import io
+import itertools
+import pickle
 import subprocess
 import sys
 
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 import tiny_torch
+from tiny_torch.exchange import rebuild
 
 INDICES = [[0, 1, 1, 0, 3], [2, 0, 2, 2, 1]]
 VALUES = [3.0, 4.0, 5.0, 6.0, 1.5]
@@ -59,6 +63,24 @@ ANSWERS = {
     "mm": lambda m, s, c, D: (m.sparse.mm(s, D), s @ D, m.mm(c, D), m.spmm(c, D), c.mm(D)),
     "mm after": lambda m, s, c, D: (D.t() @ s.t(), m.mm(D.t(), c.t())),
     "mv": lambda m, s, c, D: (s @ D[:, 0], m.mv(c, D[:, 1])),
+    "mm of two": lambda m, s, c, D: (m.sparse.mm(s, s.t()), m.mm(c, c.t()), c.t() @ s),
+    "slices": lambda m, s, c, D: (s[0], c[-1], s.select(1, 2), rows_of_two(m)[0]),
+    "elements": lambda m, s, c, D: (s[0, 2], c[2, 0], c[3][1], rows_of_two(m)[2, 1]),
+    "select of rows": lambda m, s, c, D: rows_of_two(m).select(1, 1),
+    "index_select": lambda m, s, c, D: (
+        c.index_select(0, m.tensor([1, 0, 1])), s.index_select(-1, m.tensor([2, 2])),
+        rows_of_two(m).index_select(0, m.tensor([2, 0])), s.index_select(0, m.tensor([2])),
+        rows_of_two(m).index_select(1, m.tensor([1])),
+    ),
+    "cat": lambda m, s, c, D: (m.cat([s, c]), m.cat([c, c, c], -1), m.cat([rows_of_two(m)] * 2)),
+    "stack": lambda m, s, c, D: (m.stack([s, c]), m.stack([s, c], 1), m.stack([c], -1)),
+    "unsqueeze": lambda m, s, c, D: (
+        s.unsqueeze(0), c.unsqueeze(-1), rows_of_two(m).unsqueeze(1), rows_of_two(m).unsqueeze(2),
+    ),
+    "permute": lambda m, s, c, D: (s.permute(1, 0), c.permute((0, 1)), m.permute(c, (-1, 0))),
+    "bool": lambda m, s, c, D: [
+        bool(m.sparse_coo_tensor([[0]], [value], (1,))) for value in (0.0, 2.0)
+    ],
     "addmm": lambda m, s, c, D: m.sparse.addmm(m.ones(4, 2).double(), s, D, beta=2, alpha=3),
     "torch.addmm": lambda m, s, c, D: m.addmm(m.ones(4, 2).double(), c, D),
     "sum": lambda m, s, c, D: (m.sparse.sum(s), m.sparse.sum(s, 0), m.sparse.sum(s, (0, 1))),
@@ -111,6 +133,7 @@ DIFFERENTIABLE = {
     "values": lambda m, s, D: (s.coalesce().values() ** 2).sum() * D,
     "times dense": lambda m, s, D: (s * m.full((4, 3), 2.0).double()).to_dense() @ D,
     "mv": lambda m, s, D: s @ D[:, 0],
+    "mm of two": lambda m, s, D: m.sparse.mm(s, s.t()).to_dense(),
     "addmm": lambda m, s, D: m.addmm(m.ones(4, 2).double(), s, D),
     "power": lambda m, s, D: s.coalesce().pow(2) @ D,
     "added to dense": lambda m, s, D: m.ones(4, 3).double() + s,
@@ -129,6 +152,28 @@ def gradients(m, name, coalesced):
 def test_gradients_of_values_and_dense_operands(oracle, name, coalesced):
     ours, theirs = (gradients(m, name, coalesced) for m in (tiny_torch, oracle))
     check_same(oracle, ours, theirs)
+
+
+SHAPED = {
+    "slice": lambda x: x[0],
+    "element": lambda x: x[0, 2],
+    "index_select": lambda x: x.index_select(0, tiny_torch.tensor([1, 0, 1])),
+    "cat": lambda x: tiny_torch.cat([x, x * 2]),
+    "stack, permute": lambda x: tiny_torch.stack([x, x], 1).permute(2, 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_gradients_that_pytorch_lacks(name):
+    """Those of the dense tensor."""
+    v, s, _, _ = parts(tiny_torch)
+    found, expected = SHAPED[name](s).to_dense(), SHAPED[name](s.to_dense())
+    weights = tiny_torch.arange(found.numel()).reshape(found.shape).double() + 1
+    one, other = (
+        tiny_torch.autograd.grad((y * weights).sum(), v, retain_graph=True)[0]
+        for y in (found, expected)
+    )
+    assert found.tolist() == expected.tolist() and one.tolist() == other.tolist()
 
 
 def leaf_gradients(m):
@@ -193,6 +238,18 @@ ERRORS = [
     lambda m, s, c: c @ m.ones(2, 2).double(),
     lambda m, s, c: c.mm(m.ones(3, 2)),
     lambda m, s, c: c.transpose(0, 5),
+    lambda m, s, c: m.sparse.mm(c, c),
+    lambda m, s, c: s[9],
+    lambda m, s, c: s[0, 9],
+    lambda m, s, c: s[0, 0, 0],
+    lambda m, s, c: s.select(1, -4),
+    lambda m, s, c: s.index_select(0, m.tensor([0, 7])),
+    lambda m, s, c: s.unsqueeze(5),
+    lambda m, s, c: s.permute(0),
+    lambda m, s, c: rows_of_two(m).permute(1, 0),
+    lambda m, s, c: m.cat([c, c.to_dense()]),
+    lambda m, s, c: m.cat([c, m.sparse_coo_tensor((2, 2)).double()]),
+    lambda m, s, c: bool(c),
     lambda m, s, c: m.sparse.sum(c, 5),
     lambda m, s, c: m.sparse.sum(m.ones(2)),
     lambda m, s, c: m.eye(2).to_sparse(5),
@@ -221,12 +278,10 @@ def test_errors(oracle, i):
 # What is not here, or is checked where PyTorch does not.
 REFUSED = [
     (lambda m, c: c.exp(), NotImplementedError, "exp of a sparse tensor"),
-    (lambda m, c: c[0], NotImplementedError, "__getitem__ of a sparse tensor"),
+    (lambda m, c: c[1:], NotImplementedError, "__getitem__ of a sparse tensor"),
     (lambda m, c: c.view(12), NotImplementedError, "view of a sparse tensor"),
-    (lambda m, c: m.cat([c, c]), NotImplementedError, "cat of a sparse tensor"),
+    (lambda m, c: m.cat([m.eye(2).to_sparse(1)] * 2, 1), NotImplementedError, "along a dense dim"),
     (lambda m, c: c == c, NotImplementedError, "__eq__ of a sparse tensor"),
-    (lambda m, c: c.__reduce_ex__(2), NotImplementedError, "__reduce_ex__ of a sparse tensor"),
-    (lambda m, c: m.sparse.mm(c, c.t()), NotImplementedError, "two sparse matrices"),
     (lambda m, c: c.add_(c.requires_grad_()), NotImplementedError, "in-place operations"),
     (lambda m, c: c.to_dense(masked_grad=False), NotImplementedError, "masked_grad"),
     (lambda m, c: m.tensor(3.0).to_sparse(), NotImplementedError, "no sparse dims"),
@@ -276,6 +331,54 @@ def test_a_module_with_a_sparse_buffer(oracle):
         return net(net.edges.t() @ m.ones(4, 3).double()), net.state_dict()["edges"]
 
     check_same(oracle, *(through(m) for m in (tiny_torch, oracle)))
+
+
+def stored(m):
+    _, s, c, _ = parts(m)
+    return s.detach(), c.detach(), rows_of_two(m), m.sparse_coo_tensor((2, 3))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_each_reads_what_the_other_saves(oracle, weights_only):
+    for writer, reader in itertools.product((oracle, tiny_torch), repeat=2):
+        file = io.BytesIO()
+        writer.save([*stored(writer), writer.sparse_coo], file)
+        file.seek(0)
+        *found, layout = reader.load(file, weights_only=weights_only)
+        assert layout is reader.sparse_coo
+        ours = tuple(found) if reader is tiny_torch else stored(tiny_torch)
+        check_same(oracle, ours, tuple(found) if reader is oracle else stored(oracle))
+
+
+def test_pickle_and_copy():
+    s = stored(tiny_torch)[0]
+    s.tag = "edges"
+    for found in (pickle.loads(pickle.dumps(s)), copy.copy(s)):
+        assert found._values().tolist() == VALUES and found._indices().tolist() == INDICES
+        assert not found.is_coalesced() and found.tag == "edges"
+
+
+def test_a_file_that_calls_a_tensor_coalesced():
+    s = stored(tiny_torch)[0]
+    found = rebuild._rebuild_sparse_tensor(s.layout, (s._indices(), s._values(), s.shape, True))
+    assert found.is_coalesced() and found._indices().tolist() == s.coalesce()._indices().tolist()
+    for parts in ((s._indices(),), ([[0]], [1.0], s.shape), [s._indices(), s._values(), s.shape]):
+        with pytest.raises(pickle.UnpicklingError):
+            rebuild._rebuild_sparse_tensor(s.layout, parts)
+    with pytest.raises(pickle.UnpicklingError, match="a layout is one of"):
+        rebuild._get_layout("torch.float32")
+
+
+def test_other_processes_take_them():
+    queue = tiny_torch.multiprocessing.get_context("fork").Queue()
+    for x in stored(tiny_torch):
+        queue.put(x)
+    options = {"batch_size": None, "num_workers": 1}
+    loader = tiny_torch.utils.data.DataLoader(stored(tiny_torch), **options)
+    for x, y in zip(stored(tiny_torch), loader, strict=True):
+        for found in (y, queue.get(timeout=60)):
+            assert found.is_sparse and found.to_dense().tolist() == x.to_dense().tolist()
 
 
 def test_the_core_does_not_load_the_room():

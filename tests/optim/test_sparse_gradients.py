@@ -166,6 +166,29 @@ def test_errors(oracle, i):
     assert found[0] == found[1]
 
 
+NAMES = "Adam AdamW NAdam RAdam Adamax Adadelta ASGD Rprop RMSprop Adafactor Muon LBFGS".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_optimizers_say_of_a_sparse_gradient(oracle, name):
+    said = []
+    for m in (tiny_torch, oracle):
+        layer = layer_of(m, "Embedding")
+
+        def loss(m=m, layer=layer):
+            layer.weight.grad = None
+            total = loss_of(m, layer, [[1, 2]])
+            total.backward()
+            return total
+
+        try:
+            getattr(m.optim, name)(layer.parameters()).step(loss)
+            said.append(layer.weight.detach().double().numpy().round(5).tolist())
+        except RuntimeError as error:
+            said.append(str(error))
+    assert said[0] == said[1]
+
+
 def test_what_takes_no_sparse_gradient():
     layer = layer_of(tiny_torch, "Embedding")
     loss_of(tiny_torch, layer, [[1, 2]]).backward()

@@ -216,7 +216,7 @@ FOREIGN = {
     "complex64": lambda t: t.ones(2, dtype=t.complex64),
     "uint16": lambda t: t.ones(2, dtype=t.uint16),
     "float8_e5m2": lambda t: t.ones(2).to(t.float8_e5m2),
-    "sparse": lambda t: t.eye(2).to_sparse(),
+    "sparse_csr": lambda t: t.eye(2).to_sparse_csr(),
     "qtensor": lambda t: t.quantize_per_tensor(t.ones(2), 0.1, 0, t.qint8),
 }
 

@@ -18,6 +18,7 @@ FLOAT32 = "float32"
 WIDEST = "widest"  # float32 if one of the inputs is, else the dtype of the block
 ROUNDED = "rounded"  # computed in float32, the result in the dtype of the block
 BANNED = "banned"  # an error
+AS_GIVEN = "as given"  # in the inputs' own dtypes, and so are the ops that a function is made of
 
 FUNCTIONS = {
     "lower": """
@@ -40,6 +41,7 @@ FUNCTIONS = {
     "widest on cpu": "",
     "widest on cuda": "bilinear grid_sample tensordot",
     "rounded": "pinv",
+    "as given on cpu": "bilinear",
     "banned on cuda": "binary_cross_entropy",
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.amp.policies import (
+    AS_GIVEN,
     BANNED,
     LOWER,
     POLICIES,
@@ -28,7 +29,11 @@ from tiny_torch.base.devices import OF_PYTORCH, device, not_here
 from tiny_torch.base.modes import NO_GRAD, WATCHED, Scope, modes
 from tiny_torch.tensor import Tensor
 
-DEFAULTS = {"cpu": _core.bfloat16, "cuda": _core.float16, "cuda-emulated": _core.float16}
+DEFAULTS = {
+    "cpu": _core.bfloat16,
+    **dict.fromkeys(("cuda", "cuda-emulated", "ipu", "mps", "mtia", "xpu"), _core.float16),
+    **dict.fromkeys(("hpu", "maia", "xla"), _core.bfloat16),
+}  # on those that are not here it can be set, as in PyTorch, and casts nothing
 HALVES = (_core.float16, _core.bfloat16)
 SAFER = (
     "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
@@ -61,7 +66,7 @@ class Casts(OpMode):
             return call(op, arguments)
         key = policy_key(op, arguments)
         policy = POLICIES[where].get(key)
-        if policy is None:
+        if policy in (None, AS_GIVEN):
             return call(op, arguments)
         if key == "LSTM" and where == "cpu":
             _, x, sizes, _, weights, biases, *_ = arguments
@@ -216,7 +221,7 @@ def settings() -> list[dict[str, Any]]:
             "enabled": where in state.enabled,
             "cache_enabled": state.cache_enabled,
         }
-        for where in DEFAULTS
+        for where in POLICIES
     ]
 
 
@@ -244,14 +249,14 @@ def _key(function: str, device_type: Any) -> str:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether ops on this type of device are cast, in this thread: never on what is not here.
+    """Whether ops on this type of device are cast, in this thread.
 
     >>> import tiny_torch as torch
     >>> with torch.autocast("cpu"):
     ...     print(torch.is_autocast_enabled("cpu"))
     True
     """
-    if device_type in OF_PYTORCH:
+    if device_type in OF_PYTORCH and device_type not in DEFAULTS:
         return False
     return _key("is_autocast_enabled", device_type) in state.enabled
 
@@ -265,8 +270,9 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     if not isinstance(enabled, bool):
         raise wrong_kind("set_autocast_enabled", "enabled", "bool", enabled, position)
     (state.enabled.add if enabled else state.enabled.discard)(where)
-    state.mode.sees = frozenset().union(*map(seen_on, state.enabled))
-    place_on_stack(state.mode, bool(state.enabled))
+    here = state.enabled & POLICIES.keys()
+    state.mode.sees = frozenset().union(*map(seen_on, here))
+    place_on_stack(state.mode, bool(here))
 
 
 def get_autocast_dtype(device_type: str) -> Any:
@@ -286,7 +292,7 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     if not isinstance(device_type, str):
         raise wrong_kind("set_autocast_dtype", "device_type", "str", device_type, 1)
     where = device_type if device_type in DEFAULTS else device(device_type).type
-    if where in OF_PYTORCH:
+    if where in OF_PYTORCH and where not in DEFAULTS:
         raise not_here(where)
     if not isinstance(dtype, _core.dtype):
         raise wrong_kind("set_autocast_dtype", "dtype", "torch.dtype", dtype, 2)

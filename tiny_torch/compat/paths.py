@@ -37,11 +37,12 @@ distributed.tensor: parallel
 distributed.nn: functional
 distributed.algorithms: ddp_comm_hooks join
 distributed.algorithms.ddp_comm_hooks: default_hooks powerSGD_hook
-nn: attention common_types parallel
+nn: attention common_types grad parallel
 nn.modules: utils
-nn.utils: clip_grad parametrizations parametrize prune
-optim: lr_scheduler swa_utils
-utils: checkpoint data deterministic flop_counter hooks images memory monitor viz
+nn.utils: clip_grad convert_parameters fusion init parametrizations parametrize prune
+optim: adadelta adafactor adagrad adamax asgd lbfgs lr_scheduler muon nadam radam rprop sparse_adam
+    swa_utils
+utils: checkpoint data deterministic dlpack flop_counter hooks images memory monitor viz
 """))  # fmt: skip
 # Whole modules, with what is in them. PyTorch's (datasets, models, transforms: torchvision's) path:
 # where it is here.
@@ -119,13 +120,15 @@ nn._reduction compat.private: get_enum legacy_get_enum legacy_get_string
 . func: vmap
 . sparse.building: sparse_coo_tensor
 . sparse.products: dsmm spmm
-. functions.linalg.lowrank: svd_lowrank
+. functions.linalg.lowrank: pca_lowrank svd_lowrank
+. nn.utils.weight_norm: norm_except_dim
 . cuda: Event Stream
 . futures: Future
 . jit: ScriptFunction ScriptModule
 autograd autograd.anomaly_mode: detect_anomaly set_detect_anomaly
 autograd.forward_ad compat.private: UnpackedDualTensor unpack_dual
 autograd.graph autograd.multi_grad: register_multi_grad_hook
+autograd.function compat.private: InplaceFunction
 autograd.variable autograd.function: Variable VariableMeta
 autograd.profiler compat.private: emit_itt emit_nvtx
 _dynamo.exc compat.delegate: BackendCompilerFailed TorchDynamoException
@@ -151,7 +154,9 @@ _tensor_str compat.private: PRINT_OPTS _tensor_str
 _tensor .: Tensor
 _tensor exchange.rebuild: _rebuild_from_type_v2
 _utils exchange.rebuild: _rebuild_meta_tensor_no_storage _rebuild_parameter
-    _rebuild_parameter_with_state _rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3
+    _rebuild_parameter_with_state _rebuild_sparse_tensor _rebuild_tensor _rebuild_tensor_v2
+    _rebuild_tensor_v3
+serialization exchange.rebuild: _get_layout
 accelerator.memory accelerator: empty_cache get_memory_info max_memory_allocated
     max_memory_reserved memory_allocated memory_reserved memory_stats
     reset_accumulated_memory_stats reset_peak_memory_stats
@@ -163,6 +168,7 @@ cuda.amp.grad_scaler cuda.amp: GradScaler
 distributed._tensor distributed.tensor: DTensor DeviceMesh Partial Placement Replicate Shard
     distribute_module distribute_tensor init_device_mesh
 distributed.constants distributed.world: default_pg_timeout
+functional functions.linalg.lowrank: pca_lowrank svd_lowrank
 functional .: atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
     cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique
     unique_consecutive unravel_index
@@ -173,8 +179,9 @@ models vision.models._weights: AlexNet_Weights MobileNet_V2_Weights ResNeXt101_3
     ViT_B_16_Weights ViT_B_32_Weights ViT_H_14_Weights ViT_L_16_Weights ViT_L_32_Weights
     Wide_ResNet101_2_Weights Wide_ResNet50_2_Weights
 nn nn.parallel: DataParallel
-nn compat.private: CrossMapLRN2d
-nn.modules compat.private: CrossMapLRN2d
+nn compat.private: CrossMapLRN2d NLLLoss2d
+nn.modules compat.private: CrossMapLRN2d NLLLoss2d
+nn.modules.loss compat.private: NLLLoss2d
 nn.modules.module nn.modules._parts.state_dict: _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys
 distributions.transforms distributions._transform: _InverseTransform
 jit.annotations compat.annotations: Dict List Optional Tuple

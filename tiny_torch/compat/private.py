@@ -9,12 +9,13 @@ from contextlib import ContextDecorator
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from tiny_torch.autograd.function import Function
 from tiny_torch.base.devices import cuda_count
 from tiny_torch.compat.refused import refusing, refusing_class, why_of
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import check_reduction, legacy_reduction
 from tiny_torch.functions.printing import elements_text, options
-from tiny_torch.nn import Module
+from tiny_torch.nn import Module, NLLLoss
 from tiny_torch.tensor import Tensor
 
 CrossMapLRN2d = refusing_class("torch.nn.CrossMapLRN2d", "nn.LocalResponseNorm took its place")
@@ -227,3 +228,25 @@ def _assert_async(x: Tensor, assert_msg: str | None = None) -> None:
 def _shape_as_tensor(x: Tensor) -> Tensor:
     """A tensor's shape, int64 (ndim,)."""
     return tensor(list(x.shape))
+
+
+class NLLLoss2d(NLLLoss):
+    """NLLLoss, which takes images, too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+            "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
+            "details.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
+
+
+class InplaceFunction(Function):
+    """The base that functions had which may write into their input: a Function."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace

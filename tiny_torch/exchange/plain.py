@@ -8,12 +8,14 @@ Like every pickle, and unlike a file of `save`, the result must come from a sour
 
 from __future__ import annotations
 
+import copyreg
 from collections import OrderedDict
 from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.exchange import core
 from tiny_torch.functions.storage import TypedStorage
+from tiny_torch.tensor import wrap
 
 rooms: Any = torch  # those that are loaded when they are asked for
 
@@ -29,10 +31,28 @@ def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[Any, ...]
     if tensor.is_meta:
         function = rooms._utils._rebuild_meta_tensor_no_storage
         arguments = array.dtype, shape, strides, requires_grad
+    return with_attributes(tensor, type(tensor), function, arguments)
+
+
+def reduce_sparse(tensor: torch.Tensor, protocol: Any = None) -> tuple[Any, ...]:
+    """What `__reduce_ex__` of a sparse tensor returns; PyTorch has no class of its own for it."""
+    array = tensor.array
+    parts = wrap(array.indices), wrap(array.values), tensor.shape, array.is_coalesced
+    arguments = torch.sparse_coo, parts
+    return with_attributes(tensor, torch.Tensor, rooms._utils._rebuild_sparse_tensor, arguments)
+
+
+def with_attributes(tensor: Any, kind: type, function: Any, arguments: tuple) -> tuple[Any, ...]:
+    """The call that rebuilds a tensor, within one that adds its class and its user's attributes."""
     attributes = core.user_attributes(tensor)
-    if not attributes and type(tensor) is torch.Tensor:
+    if not attributes and kind is torch.Tensor:
         return function, arguments
-    return rooms._tensor._rebuild_from_type_v2, (function, type(tensor), arguments, attributes)
+    return rooms._tensor._rebuild_from_type_v2, (function, kind, arguments, attributes)
+
+
+def reduce_layout(layout: torch.layout) -> tuple[Any, ...]:
+    """What pickle is told of a layout."""
+    return rooms.serialization._get_layout, (str(layout),)
 
 
 def reduce_parameter(parameter: torch.nn.Parameter, protocol: Any = None) -> tuple[Any, ...]:
@@ -49,6 +69,7 @@ def reduce_storage(storage: TypedStorage) -> tuple[Any, ...]:
     return rooms.serialization.reduce_storage(storage)
 
 
+copyreg.pickle(torch.layout, reduce_layout)
 METHODS = {"__reduce_ex__": reduce_tensor}
 torch.nn.Parameter.__reduce_ex__ = reduce_parameter  # type: ignore[assignment, method-assign]
 TypedStorage.__reduce__ = reduce_storage  # type: ignore[assignment, method-assign]

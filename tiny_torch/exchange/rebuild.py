@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.base import devices
+from tiny_torch.base import devices, layouts
 from tiny_torch.exchange import core
 from tiny_torch.exchange.archive import ArchiveReader
 from tiny_torch.exchange.unpickler import Allowed, frozen_set, hashable, set_attributes
@@ -23,6 +23,9 @@ from tiny_torch.functions.storage import TypedStorage
 from tiny_torch.tensor import wrap
 
 _MAX_INT64 = 2**63 - 1
+LAYOUTS = {
+    str(value): value for value in layouts.FUNCTIONS.values() if isinstance(value, torch.layout)
+}
 _SWAP_CODES = {2: "H", 4: "I", 8: "Q"}  # of the array module
 
 
@@ -220,6 +223,19 @@ def _rebuild_meta_tensor_no_storage(
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> torch.Tensor:
+    if layout is not torch.sparse_coo:
+        raise NotImplementedError(f"[load] tiny_torch has no tensors of layout {layout}")
+    if type(data) is not tuple or len(data) not in (3, 4):
+        raise UnpicklingError("a sparse tensor needs its indices, values, size and is_coalesced")
+    indices, values, size, *is_coalesced = data
+    parts = isinstance(indices, torch.Tensor) and isinstance(values, torch.Tensor)
+    if not parts or not isinstance(size, torch.Size):
+        raise UnpicklingError("a sparse tensor needs two tensors and a Size")
+    tensor = layouts.sparse_room().building.sparse_coo_tensor(indices, values, size)
+    return tensor.coalesce() if True in is_coalesced else tensor  # whether the file lies or not
+
+
 def _rebuild_tensor_v3(*arguments: Any) -> NoReturn:
     # PyTorch writes it only for dtypes without a storage class, of which there are no tensors here.
     if len(arguments) > 6 and isinstance(arguments[6], torch.dtype):
@@ -242,8 +258,8 @@ def _rebuild_parameter_with_state(
 
 
 def _rebuild_from_type_v2(function: Any, cls: Any, arguments: Any, state: Any) -> torch.Tensor:
-    known = function in (_rebuild_tensor_v2, _rebuild_meta_tensor_no_storage)
-    if not known or not isinstance(cls, type) or not issubclass(cls, torch.Tensor):
+    known = _rebuild_tensor_v2, _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor
+    if function not in known or not isinstance(cls, type) or not issubclass(cls, torch.Tensor):
         raise UnpicklingError("a tensor of a class needs the tensor's function and the class")
     tensor = function(*arguments)
     if cls is not torch.Tensor:
@@ -262,6 +278,12 @@ def _device(kind: Any, index: Any = None) -> torch.device:
     if type(kind) is not str or (index is not None and type(index) is not int):
         raise UnpicklingError("a device is made of a name and a number")
     return torch.device(kind) if index is None else torch.device(kind, index)
+
+
+def _get_layout(name: Any) -> torch.layout:
+    if type(name) is not str or name not in LAYOUTS:
+        raise UnpicklingError("a layout is one of PyTorch's names")
+    return LAYOUTS[name]
 
 
 def _encode(text: Any, encoding: Any) -> bytes:
@@ -335,10 +357,12 @@ ALLOWED: dict[str, Allowed] = {
     "torch._utils._rebuild_tensor": _function(_rebuild_tensor),
     "torch._utils._rebuild_tensor_v2": _function(_rebuild_tensor_v2),
     "torch._utils._rebuild_meta_tensor_no_storage": _function(_rebuild_meta_tensor_no_storage),
+    "torch._utils._rebuild_sparse_tensor": _function(_rebuild_sparse_tensor),
     "torch._utils._rebuild_tensor_v3": _function(_rebuild_tensor_v3),
     "torch._utils._rebuild_parameter": _function(_rebuild_parameter),
     "torch._utils._rebuild_parameter_with_state": _function(_rebuild_parameter_with_state),
     "torch._tensor._rebuild_from_type_v2": _function(_rebuild_from_type_v2),
+    "torch.serialization._get_layout": _function(_get_layout),
     "torch.Tensor": Allowed(torch.Tensor),
     "torch.storage.UntypedStorage": Allowed(_StorageType("uint8")),
     "torch.Size": Allowed(torch.Size, _size),
@@ -353,8 +377,8 @@ ALLOWED: dict[str, Allowed] = {
     "collections.Counter": Allowed(Counter, _counter),
 }
 # The functions of tensors, which a pickle names where PyTorch has them.
-NAMED_IN_PICKLES: list[Any] = [
-    allowed.value for name, allowed in ALLOWED.items() if "._rebuild_" in name
-]
-for _found in NAMED_IN_PICKLES:
-    _found.__module__ = "tiny_torch._tensor" if "type" in _found.__name__ else "tiny_torch._utils"
+NAMED_IN_PICKLES: list[Any] = []
+for _name, _allowed in ALLOWED.items():
+    if "._rebuild_" in _name or "._get_" in _name:
+        NAMED_IN_PICKLES.append(_allowed.value)
+        _allowed.value.__module__ = f"tiny_{_name.rpartition('.')[0]}"

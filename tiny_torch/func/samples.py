@@ -100,6 +100,7 @@ class Samples(ReadingMode):
         self.arrays: dict[int, Any] = {}  # those that depend on the sample, by id
         self.storages: set[int] = set()  # and memory that they alone have
         self.shared = {x.array.storage_id for x in batches}  # which holds all samples
+        self.in_gradient = False  # whether a gradient within this vmap is being computed
         self.level = 1 + sum(isinstance(mode, Samples) for mode in modes.op_modes)
 
     # ---- what depends on the sample -------------------------------------------------------------
@@ -188,7 +189,9 @@ class Samples(ReadingMode):
         writes = getattr(op, "writes", None)
         if writes:
             self.check_running(arguments[0], writes(*arguments))
-        if ruleless := op_without_rule(name, arguments):
+        ruleless = op_without_rule(name, arguments)
+        # Gradients take recurrent layers apart in PyTorch, and the parts have rules.
+        if ruleless and not (self.in_gradient and name.startswith("recurrent")):
             raise RuntimeError(
                 f"Batching rule not implemented for aten::{ruleless}. We could not generate a "
                 "fallback."

@@ -17,6 +17,7 @@ from typing import Any
 from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
 from tiny_torch.autograd.graph import Node, edge_of
+from tiny_torch.base.modes import Setting, Several, modes
 from tiny_torch.base.pytree import tree_flatten, tree_map, tree_unflatten
 from tiny_torch.func.samples import Samples
 from tiny_torch.functions.shape.join import stack
@@ -59,7 +60,7 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
     def both(*args: Any, **kwargs: Any) -> Any:
         with inference_mode(False):
             point = Point(args, argnums)
-            output, aux = split_aux(func(*point.args, **kwargs), has_aux, name)
+            output, aux = split_aux(point.run(func, **kwargs), has_aux, name)
             if not isinstance(output, Tensor):
                 raise RuntimeError(
                     f"{name}: Expected f(*args) to return a Tensor, got {type(output)}"
@@ -223,6 +224,12 @@ class Point:
             by_place = {n % len(args): v for n, v in zip(places, values, strict=True)}
             self.args = tuple(by_place.get(i, a) for i, a in enumerate(args))
 
+    def run(self, func: Callable, **kwargs: Any) -> Any:
+        """The function at the marks."""
+        samples = [mode for mode in modes.op_modes if isinstance(mode, Samples)]
+        with Several(*[Setting(mode, "in_gradient", True) for mode in samples]):
+            return func(*self.args, **kwargs)
+
     def pull(self, outputs: list, weights: Any, create_graph: bool = True) -> list:
         """The gradients of outputs with respect to the marks; zeros where there is none."""
         weights = [None] * len(outputs) if weights is None else weights
@@ -284,7 +291,7 @@ def leads_outside(x: Tensor, own: set) -> bool:
 def vjp_by(func: Callable, args: tuple, argnums: Argnums | None, has_aux: bool) -> Any:
     with inference_mode(False):
         point = Point(args, argnums)
-        output, aux = split_aux(func(*point.args), has_aux, "vjp(f, *primals)")
+        output, aux = split_aux(point.run(func), has_aux, "vjp(f, *primals)")
         outputs, spec = tree_flatten(output)
         check_outputs(outputs, "vjp(f, *primals)")
         for y in outputs:
@@ -330,7 +337,7 @@ def pusher(
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
     with inference_mode(False):
         point = Point(primals, argnums)
-        output, aux = split_aux(func(*point.args), has_aux, name)
+        output, aux = split_aux(point.run(func), has_aux, name)
         outputs, spec = tree_flatten(output)
         check_outputs(outputs, name)
         vectors = [

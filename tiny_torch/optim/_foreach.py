@@ -36,7 +36,6 @@ class ForeachOptimizer(Optimizer):
     """
 
     _capturable: ClassVar[bool] = False  # whether the class has that way
-    _takes_sparse: ClassVar[bool] = False  # whether `_change` takes sparse gradients
 
     # what the groups of files from older versions of PyTorch lack
     _later_options: ClassVar[dict[str, Any]] = {
@@ -124,8 +123,7 @@ class ForeachOptimizer(Optimizer):
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         """Update one parameter: count the step, and go by the algorithm."""
         self._check(group)
-        if grad.is_sparse and not self._takes_sparse:
-            raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+        self._check_gradient(grad)
         state = self._state_of(param, group)
         if group.get("capturable"):
             check_on_gpu(param, state["step"], group["foreach"])

@@ -20,6 +20,7 @@ class LoopOptimizer(Optimizer):
                 for param in group["params"]:
                     if param.grad is not None:
                         grad = -param.grad if group.get("maximize") else param.grad
+                        self._check_gradient(grad)
                         self._update(param, grad, group)
         return loss
 

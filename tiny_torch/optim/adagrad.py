@@ -50,7 +50,6 @@ class Adagrad(ForeachOptimizer):
     _kernel = staticmethod(_core.foreach_adagrad)
     _kernel_states = ("sum", "step")
     _kernel_options = ("lr", "lr_decay", "eps", "weight_decay", "maximize")
-    _takes_sparse = True
 
     def __init__(
         self,
@@ -97,6 +96,9 @@ class Adagrad(ForeachOptimizer):
     def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
         state["step"] = new_number(0, group)
         state["sum"] = torch.full_like(param, group["initial_accumulator_value"])
+
+    def _check_gradient(self, grad: Any) -> None:
+        """Takes both layouts."""
 
     def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])

@@ -115,6 +115,12 @@ class Adam(ForeachOptimizer):
         if group["foreach"] and isinstance(group["lr"], Tensor):
             raise RuntimeError(_TENSOR_LR)
 
+    def _check_gradient(self, grad: Any) -> None:
+        if grad.is_sparse:  # AdamW is an Adam, and PyTorch's says that name, too
+            raise RuntimeError(
+                "Adam does not support sparse gradients, please consider SparseAdam instead"
+            )
+
     def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]

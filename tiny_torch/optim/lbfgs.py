@@ -156,7 +156,10 @@ class LBFGS(Optimizer):
     def _flat_grad(self) -> Any:
         params = self.param_groups[0]["params"]
         return torch.cat(
-            [(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in params]
+            [
+                (torch.zeros_like(p) if p.grad is None else p.grad.to_dense()).reshape(-1)
+                for p in params
+            ]
         )
 
     def _move(self, t: Any, d: Any) -> None:

@@ -150,6 +150,11 @@ class Optimizer(Saving):
             args, kwargs = result
         return args, kwargs
 
+    def _check_gradient(self, grad: Any) -> None:
+        """RuntimeError for a layout of the gradient that the algorithm does not take."""
+        if grad.is_sparse:
+            raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
     def __getstate__(self) -> dict[str, Any]:
         return {
             "defaults": self.defaults,

@@ -58,11 +58,13 @@ class SparseAdam(LoopOptimizer):
                 f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
             )
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
+    def _check_gradient(self, grad: Any) -> None:
         if not grad.is_sparse:
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self.state[param]
         if not state:
             state["step"] = 0

@@ -5,6 +5,7 @@ What is in neither table raises NotImplementedError, which names the function.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from tiny_torch.base import layouts
 from tiny_torch.base.dtypes import type_name
 from tiny_torch.functions import printing
 from tiny_torch.functions.elementwise.cast import CONVERSIONS
-from tiny_torch.sparse import building, functions, products
+from tiny_torch.sparse import building, functions, products, shapes
 from tiny_torch.sparse.building import from_dense, sparse_mask
 from tiny_torch.sparse.embedding import SparseEmbedding, SparseEmbeddingBag
 from tiny_torch.sparse.tensor import SparseTensor, indices_of, values_of
@@ -69,6 +70,11 @@ def deepcopy(x: Tensor, memo: dict) -> Tensor:
             )
         memo[id(x)] = wrap(x.array.clone(), x.edge)
     return memo[id(x)]
+
+
+def reduce_ex(x: Tensor, protocol: Any = None) -> tuple:
+    """What pickle is told, by a room that is written against the whole package."""
+    return importlib.import_module("tiny_torch.exchange.plain").reduce_sparse(x, protocol)
 
 
 def convert_values(x: Tensor, name: str, *arguments: Any, **keywords: Any) -> Tensor:
@@ -135,6 +141,7 @@ ANSWERS: dict[str, Callable] = {
     "__len__": lambda x: x.array.shape[0],
     "__repr__": text,
     "__deepcopy__": deepcopy,
+    "__reduce_ex__": reduce_ex,
     "numpy": no_numpy,
     "__array__": no_numpy,
     "type": type_text,
@@ -142,6 +149,15 @@ ANSWERS: dict[str, Callable] = {
     "new": building.new,
     **dict.fromkeys(("zeros_like", "empty_like"), building.zeros_like),
     **{name: conversion(name) for name in ("to", "cpu", "cuda", *CONVERSIONS)},
+    # picked apart and put together
+    "__bool__": shapes.as_bool,
+    "__getitem__": shapes.getitem,
+    "select": shapes.select,
+    "index_select": shapes.index_select,
+    "unsqueeze": shapes.unsqueeze,
+    "permute": shapes.permute,
+    **dict.fromkeys(("cat", "concat", "concatenate"), shapes.cat),
+    "stack": shapes.stack,
     # what is computed
     "add": functions.add,
     "add_": functions.add_,

@@ -16,17 +16,19 @@ from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.index.search import searchsorted
 from tiny_torch.functions.methods import publish_function
+from tiny_torch.functions.shape.join import stack
 from tiny_torch.ops.nn.embedding import SUM, EmbeddingBag
-from tiny_torch.sparse.functions import is_sparse, transpose
-from tiny_torch.sparse.tensor import indices_of, values_of
+from tiny_torch.sparse.functions import coalesce, is_sparse, transpose
+from tiny_torch.sparse.shapes import equal_pairs
+from tiny_torch.sparse.tensor import from_values, indices_of, values_of
 from tiny_torch.tensor import Tensor
 
 
 def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """(n, m) @ (m, k), one of them sparse, -> dense (n, k). Gradients go to both.
 
-    A sparse one's gradient is sparse, of its places. Raises RuntimeError for
-    shapes that do not go together and for two dtypes, NotImplementedError for two sparse matrices.
+    Of two sparse matrices the product is sparse. A sparse one's gradient is sparse, of its places.
+    Raises RuntimeError for shapes that do not go together and for two dtypes.
     Source: https://pytorch.org/docs/stable/generated/torch.sparse.mm.html
 
     >>> import tiny_torch as torch
@@ -40,12 +42,15 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     sparse = is_sparse(mat1), is_sparse(mat2)
     if not any(sparse):
         return mat1.mm(mat2)
-    if all(sparse):
-        raise NotImplementedError("mm of two sparse matrices")
     a, b = mat1.array, mat2.array
     if a.ndim != 2 or b.ndim != 2:
         raise RuntimeError(f"addmm: matrices expected, got {a.ndim}D and {b.ndim}D tensors")
     if a.shape[1] != b.shape[0]:
+        if all(sparse):
+            raise RuntimeError(
+                "mat1 and mat2 shapes cannot be multiplied "
+                f"({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+            )
         raise RuntimeError(
             f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {b.shape[0]}"
         )
@@ -53,6 +58,8 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
         raise RuntimeError(
             f"expected scalar type {a.dtype.scalar_type} but found {b.dtype.scalar_type}"
         )
+    if all(sparse):
+        return sparse_product(mat1, mat2)
     if sparse[0]:
         return rows_product(mat1, mat2)
     return rows_product(transpose(mat2, 0, 1), mat1.t()).t()
@@ -84,6 +91,18 @@ def torch_mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 spmm, dsmm = older_mm("spmm"), older_mm("dsmm")
+
+
+def sparse_product(left: Tensor, right: Tensor) -> Tensor:
+    """(n, m) sparse @ (m, k) sparse: each entry (i, j) times the entries (j, k)."""
+    shape = left.array.shape[0], right.array.shape[1]
+    if left.array.indices.shape[0] != 2 or right.array.indices.shape[0] != 2:
+        raise NotImplementedError("products with a sparse matrix of dense rows")
+    rows, inner = indices_of(left).unbind(0)
+    others, columns = indices_of(right).unbind(0)
+    i, j = equal_pairs(inner, others)
+    values = values_of(left)[i] * values_of(right)[j]
+    return coalesce(from_values(values, stack([rows[i], columns[j]]), shape))
 
 
 def rows_product(sparse: Tensor, dense: Tensor) -> Tensor:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tiny_torch.base import switches
 from tiny_torch.base.devices import has_cuda
+from tiny_torch.functions.nn.attention import Kernels, SDPBackend, sdpa_kernel
 
 
 def is_built() -> bool:
@@ -33,3 +35,26 @@ class _MatmulFlags:
 
 
 matmul = _MatmulFlags()
+
+
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Kernels:
+    """`nn.attention.sdpa_kernel` of the ways that are True. Warns that it is deprecated."""
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager "
+        "will be removed. Please see `torch.nn.attention.sdpa_kernel()` for the new context "
+        "manager, with updated signature.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    allowed = {
+        SDPBackend.FLASH_ATTENTION: enable_flash,
+        SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
+        SDPBackend.MATH: enable_math,
+        SDPBackend.CUDNN_ATTENTION: enable_cudnn,
+    }
+    return sdpa_kernel([backend for backend, wanted in allowed.items() if wanted])

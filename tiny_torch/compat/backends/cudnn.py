@@ -7,9 +7,13 @@ run to run; here the shapes alone choose. `enabled`: there is nothing to switch 
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+
+from tiny_torch.tensor import Tensor
 
 
 class CudnnModule(ModuleType):
@@ -26,8 +30,11 @@ sys.modules[__name__].__class__ = CudnnModule
 
 enabled = True
 benchmark = False
+benchmark_limit = None  # the number of kernels to try; None where there is no cuDNN
 deterministic = False
 allow_tf32 = True
+fp32_precision = "none"
+depthwise_kernel = "auto"
 
 
 def is_available() -> bool:
@@ -38,3 +45,61 @@ def is_available() -> bool:
 def version() -> int | None:
     """None: this build has no cuDNN."""
     return None
+
+
+def is_acceptable(tensor: Tensor) -> bool:
+    """False: no tensor is computed with cuDNN."""
+    return False
+
+
+def set_flags(
+    _enabled: bool | None = None,
+    _benchmark: bool | None = None,
+    _benchmark_limit: int | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+    _fp32_precision: str | None = "none",
+    _depthwise_kernel: str | None = None,
+) -> tuple:
+    """Sets those flags that are not None, but the limit; answers what all were before."""
+    given = {
+        "enabled": _enabled,
+        "benchmark": _benchmark,
+        "benchmark_limit": None,
+        "deterministic": _deterministic,
+        "allow_tf32": _allow_tf32,
+        "fp32_precision": _fp32_precision,
+        "depthwise_kernel": _depthwise_kernel,
+    }
+    module = sys.modules[__name__]
+    before = tuple(getattr(module, name) for name in given)
+    for name, value in given.items():
+        if value is not None:
+            setattr(module, name, value)
+    return before
+
+
+@contextlib.contextmanager
+def flags(
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+    fp32_precision: str = "none",
+    depthwise_kernel: str = "auto",
+) -> Iterator[None]:
+    """Within it all flags have these values."""
+    before = set_flags(
+        enabled,
+        benchmark,
+        benchmark_limit,
+        deterministic,
+        allow_tf32,
+        fp32_precision,
+        depthwise_kernel,
+    )
+    try:
+        yield
+    finally:
+        set_flags(*before)

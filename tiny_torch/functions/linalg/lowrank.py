@@ -31,3 +31,24 @@ def svd_lowrank(
     left, values, right = svd(basis.mT @ A, full_matrices=False)
     left, right = basis @ left, right.mT
     return (right, values, left) if wide else (left, values, right)
+
+
+def pca_lowrank(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`svd_lowrank` of A (..., m, n), whose columns have mean 0 first if `center` is True.
+
+    The columns of V are the principal directions of the rows of A. `q` is 6 at most unless given.
+    Raises ValueError for a q above m or n, and for a negative niter.
+    Source: https://pytorch.org/docs/stable/generated/torch.pca_lowrank.html
+    """
+    smaller = min(A.shape[-2:])
+    if q is None:
+        q = min(6, smaller)
+    elif not 0 <= q <= smaller:
+        raise ValueError(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={smaller}"
+        )
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)

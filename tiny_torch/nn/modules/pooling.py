@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-class _MaxPool(Layer):
+class _MaxPoolNd(Layer):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(
@@ -54,13 +54,13 @@ class _MaxPool(Layer):
         self.ceil_mode = ceil_mode
 
 
-class MaxPool1d(_MaxPool, of=F.max_pool1d): ...
+class MaxPool1d(_MaxPoolNd, of=F.max_pool1d): ...
 
 
-class MaxPool2d(_MaxPool, of=F.max_pool2d): ...
+class MaxPool2d(_MaxPoolNd, of=F.max_pool2d): ...
 
 
-class MaxPool3d(_MaxPool, of=F.max_pool3d): ...
+class MaxPool3d(_MaxPoolNd, of=F.max_pool3d): ...
 
 
 class AvgPool1d(Layer, of=F.avg_pool1d):

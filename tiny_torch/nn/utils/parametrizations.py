@@ -167,7 +167,7 @@ class _WeightNorm(Module):
         return weight_of(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return norm_except_dim(weight, self.dim), weight
+        return norm_except_dim(weight, dim=self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:

@@ -20,18 +20,18 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 M = TypeVar("M", bound=Module)
 
 
-def norm_except_dim(v: Tensor, dim: int) -> Tensor:
-    """The length of each slice of `v` along `dim`, kept as dims of size 1; of all of it for -1."""
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
+    """The norm of each slice of `v` along `dim`, kept as dims of size 1; of all of it for -1."""
     if dim == -1:
-        return torch.linalg.vector_norm(v)
+        return torch.linalg.vector_norm(v, pow)
     kept = wrap_dim(dim, v.ndim)
     others = [d for d in range(v.ndim) if d != kept]
-    return torch.linalg.vector_norm(v, 2, others, keepdim=True) if others else v.abs()
+    return torch.linalg.vector_norm(v, pow, others, keepdim=True) if others else v.abs()
 
 
 def weight_of(v: Tensor, g: Tensor, dim: int) -> Tensor:
     """The weight with the direction of `v` and the length `g`."""
-    return v * (g / norm_except_dim(v, dim))
+    return v * (g / norm_except_dim(v, dim=dim))
 
 
 class WeightNorm:
@@ -67,7 +67,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
     del module._parameters[name]
-    length = norm_except_dim(weight.detach(), hook.dim)
+    length = norm_except_dim(weight.detach(), dim=hook.dim)
     module.register_parameter(name + "_g", Parameter(length))
     module.register_parameter(name + "_v", Parameter(weight.data))
     setattr(module, name, hook.compute_weight(module))

@@ -52,6 +52,8 @@ class _Pickler(ForkingPickler):
                 "transfer the data, call detach() on the tensor before serializing (e.g., putting "
                 "it on the queue)."
             )
+        if obj.is_sparse:
+            return NotImplemented  # its indices and values are tensors, too
         array = obj.array
         reach = _reach(array)
         if reach > array.size:  # with gaps between its elements
