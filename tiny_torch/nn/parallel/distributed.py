@@ -8,6 +8,7 @@ step: as one process would with the whole batch.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -268,9 +269,16 @@ class DistributedDataParallel(Module):
 
 
 def tensors_of(tree: Any) -> list[Any]:
-    """The tensors of an output that require gradients."""
-    leaves = torch.utils._pytree.tree_leaves(tree)
-    return [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
+    """The tensors of an output that require gradients, of dataclasses, too."""
+    if isinstance(tree, torch.Tensor):
+        return [tree] if tree.requires_grad else []
+    if isinstance(tree, dict):
+        tree = tree.values()
+    elif dataclasses.is_dataclass(tree):
+        tree = [getattr(tree, field.name) for field in dataclasses.fields(tree)]
+    elif not isinstance(tree, list | tuple):
+        return []
+    return [tensor for part in tree for tensor in tensors_of(part)]
 
 
 __all__ = ["DistributedDataParallel"]
