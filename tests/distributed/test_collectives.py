@@ -59,6 +59,27 @@ def test_a_collective_is_a_write_in_place():
     assert values(marked, 2) == [True, True]
 
 
+def of_inference(rank, n):
+    """Collectives of tensors made in inference mode, there and outside, in either thread."""
+    found = []
+    with torch.inference_mode():
+        tensors = [torch.full((size,), 1.0 + rank) for size in (3, 50_000)]
+        tensors.append(torch.full((2, 3), 1.0 + rank).t())
+        for x in tensors:
+            dist.all_reduce(x)
+            dist.all_reduce(x, async_op=True).wait()
+    for x in tensors:
+        dist.all_reduce(x)
+        work = dist.isend(x, 1) if rank == 0 else dist.irecv(x, 0)
+        work.wait()
+        found.append((x.sum().item() / x.numel(), x.is_inference()))
+    return found
+
+
+def test_tensors_of_inference_mode():
+    assert values(of_inference, 2) == [[(12.0, True)] * 3] * 2
+
+
 def digests(rank, n):
     generator = torch.Generator().manual_seed(rank)
     found = []

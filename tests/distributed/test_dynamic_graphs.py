@@ -87,9 +87,18 @@ def outputs_of_all_kinds(lib, rank, x):
     return [*found, gradients(model)]
 
 
+def zeros_in_place(lib, rank, x):
+    """Module.zero_grad of gradients that are views of a bucket."""
+    model = two_layers(lib, gradient_as_bucket_view=True)
+    for _ in range(2):
+        model.zero_grad(set_to_none=False)
+        model(x).sum().backward()
+    return gradients(model)
+
+
 def reduced(lib, rank, n, folder):
     x = lib.full((1, 1), rank + 1.0)
-    facts = forwards_without_backward, kept_gradients, outputs_of_all_kinds
+    facts = forwards_without_backward, kept_gradients, outputs_of_all_kinds, zeros_in_place
     return [fact(lib, rank, x) for fact in facts]
 
 
@@ -99,6 +108,7 @@ def test_forwards_and_backwards_that_are_not_one_of_each():
     assert first[0][::2] == [[4.5, 4.5], [3.0, 3.0]]
     assert first[1] == [[3.0, 1.5], [3.0, 2.0]] * 4
     assert first[2] == [[1.5, None]] * 4
+    assert first[3] == [1.5, 1.5]
 
 
 @pytest.mark.torch

@@ -107,11 +107,10 @@ class Staged:
 
     def report_write(self) -> None:
         """Says that the row was written: to what saved the tensor, and to the tensor itself."""
-        if self.place is self.tensor:
+        if self.place is not self.tensor:
+            self.tensor.data.copy_(self.place)
+        if not self.tensor.is_inference():
             self.tensor.array.mark_written()
-        else:
-            with torch.no_grad():
-                self.tensor.detach().copy_(self.place)
 
 
 def stage(tensors: Sequence[Tensor], read: bool, device: str) -> list[Staged]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.autograd.history import zero_without_history
 from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of, outside_of_program
 from tiny_torch.tensor import Tensor
 
@@ -285,12 +286,8 @@ class Optimizer(Saving):
                     continue
                 if set_to_none:
                     param.grad = None
-                    continue
-                if grad.grad_fn is not None:
-                    grad.detach_()
                 else:
-                    grad.requires_grad_(False)
-                grad.zero_()
+                    zero_without_history(grad)
         _core.leave(row)
 
     def _row(self, method: str) -> Any:
