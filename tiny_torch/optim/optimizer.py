@@ -15,6 +15,7 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd.history import zero_without_history
 from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of, outside_of_program
+from tiny_torch.base.parts import check_whole
 from tiny_torch.tensor import Tensor
 
 if TYPE_CHECKING:  # what saving.py attaches here and to Optimizer
@@ -111,6 +112,8 @@ class Optimizer(Saving):
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
     _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
 
+    _by_element = True  # whether a step does to a part of a parameter what it does to the whole
+
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._patch_step_function()
@@ -199,6 +202,8 @@ class Optimizer(Saving):
                 param.is_leaf or param.retains_grad
             ):
                 raise ValueError("can't optimize a non-leaf Tensor")
+            if not self._by_element:
+                check_whole(type(self).__name__, param)
 
         for name, default in self.defaults.items():
             if default is required and name not in param_group:

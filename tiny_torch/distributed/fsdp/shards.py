@@ -110,7 +110,7 @@ class Shard:
         """Adds a row to the part's gradient."""
         mine = gradient.view(self.part.shape).to(self.part.dtype)
         if self.part.grad is None:
-            self.part.grad = mine
+            self.part.grad = mark(mine, piece_of(self.part))
         else:
             self.part.grad.add_(mine)
 
