@@ -215,6 +215,8 @@ REFUSED = {
         RuntimeError, "Split sizes doesn't match total dim 0 size",
     ),
     "dist.all_to_all_single(torch.ones(3), torch.ones(3))": (RuntimeError, "divide equally"),
+    "dist.all_reduce(torch.eye(2).to_sparse())": (NotImplementedError, "sparse tensors"),
+    "dist.ReduceOp('sum')": (TypeError, "'sum' is none"),
     "dist.send(torch.ones(2), dist.get_rank())": (ValueError, "Invalid destination rank"),
     "dist.batch_isend_irecv([3])": (ValueError, "torch.distributed.P2POp"),
     "dist.P2POp(print, torch.ones(2), 1)": (ValueError, "Invalid ``op``"),
@@ -244,6 +246,10 @@ def test_mistakes_are_refused_before_anything_is_sent():
         assert after == 2.0
         for text, (kind, part) in REFUSED.items():
             assert found[text][0] is kind and part in found[text][1], (text, found[text])
+
+
+def test_ops_are_shown_as_pytorchs():
+    assert f"{dist.ReduceOp.SUM} {dist.ReduceOp.AVG!r}" == "RedOpType.SUM <RedOpType.AVG: 1>"
 
 
 def test_a_number_of_ranks_that_never_come():

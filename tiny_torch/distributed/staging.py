@@ -24,6 +24,8 @@ def check_tensor(tensor: Any, name: str) -> Tensor:
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
             f"             but got {type(tensor)} instead."
         )
+    if tensor.is_sparse:
+        raise NotImplementedError("collectives of sparse tensors are not in tiny_torch: to_dense()")
     return tensor
 
 

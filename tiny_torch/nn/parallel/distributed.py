@@ -89,8 +89,14 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters "
                 "that require a gradient."
             )
-        if bucket_cap_mb is not None and bucket_cap_mb <= 0:
-            raise ValueError(f"bucket_cap_mb must be positive, got {bucket_cap_mb}")
+        if bucket_cap_mb is not None and bucket_cap_mb < 0:
+            raise ValueError(f"bucket_cap_mb must not be negative, got {bucket_cap_mb}")
+        for name, part in module.named_modules():
+            if isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag) and part.sparse:
+                raise NotImplementedError(
+                    f"DistributedDataParallel: gradients of {name or 'the module'} are sparse, by "
+                    "sparse=True, which collectives of tiny_torch do not take"
+                )
         on_gpu = trained[0][1].device.type == "cuda"
         if not on_gpu and (device_ids or output_device):
             raise ValueError(
