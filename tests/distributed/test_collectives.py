@@ -23,7 +23,9 @@ def layouts(rank, n):
     """Transposed, strided and expanded tensors, 0-d, empty, and one that takes the ring."""
     base = torch.arange(24.0).view(4, 6) + rank
     found = []
-    for x in (base.clone().t(), base.clone()[:, ::2], torch.tensor(1.0 + rank), torch.empty(0, 3)):
+    expanded = torch.full((2, 1), 1.0 + rank).expand(2, 3), torch.empty(0, 1).expand(0, 3)
+    strided = base.clone().t(), base.clone()[:, ::2], *expanded
+    for x in (*strided, torch.tensor(1.0 + rank), torch.empty(0, 3)):
         dist.all_reduce(x)
         dist.broadcast(x, n - 1)
         out = [torch.zeros(2, 3).t() for _ in range(n)]
@@ -39,7 +41,8 @@ def layouts(rank, n):
 @pytest.mark.parametrize("n", [2, 3])
 def test_layouts(n):
     base = n * torch.arange(24.0).view(4, 6) + sum(range(n))
-    facts = [base.t().tolist(), base[:, ::2].tolist(), float(sum(range(1, n + 1))), []]
+    total = float(sum(range(1, n + 1)))
+    facts = [base.t().tolist(), base[:, ::2].tolist(), [[total] * 3] * 2, [], total, []]
     assert values(layouts, n) == [facts] * n
 
 

@@ -110,7 +110,12 @@ class Staged:
     def report_write(self) -> None:
         """Says that the row was written: to what saved the tensor, and to the tensor itself."""
         if self.place is not self.tensor:
-            self.tensor.data.copy_(self.place)
+            target, place = self.tensor.data, self.place
+            for dim, stride in enumerate(target.stride()):
+                if stride == 0:  # expanded: one element in memory, which is written once
+                    length = min(target.shape[dim], 1)
+                    target, place = target.narrow(dim, 0, length), place.narrow(dim, 0, length)
+            target.copy_(place)
         if not self.tensor.is_inference():
             self.tensor.array.mark_written()
 
