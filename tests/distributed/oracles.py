@@ -14,6 +14,7 @@ FUNCTIONS = [
     "test_checkpoints_of_ranks:saved_and_loaded",
     "test_parallel:theirs",
     "test_parallel:flowing",
+    "test_dynamic_graphs:reduced",
     "test_zero:stepped",
     "test_fsdp:trained",
     "test_pipelining:trained",

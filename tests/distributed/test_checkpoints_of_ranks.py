@@ -11,6 +11,7 @@ from test_parallel import batch, close, net
 import tiny_torch as torch
 from tiny_torch.distributed import checkpoint as dcp
 from tiny_torch.distributed.checkpoint import api
+from tiny_torch.distributed.checkpoint.stateful import Stateful
 from tiny_torch.distributed.pieces import Piece, cut, mark
 
 
@@ -237,3 +238,7 @@ def test_a_saver_killed_at_any_moment(tmp_path):
         state = {"x": torch.zeros(50_000), "n": 0}
         dcp.load(state, checkpoint_id=tmp_path)
         assert state["n"] >= 1 and state["x"].eq(state["n"]).all()
+
+
+def test_what_has_a_state_dict_is_stateful():
+    assert isinstance(torch.nn.Linear(1, 1), Stateful) and not isinstance(torch.ones(1), Stateful)

@@ -23,7 +23,9 @@ def layouts(rank, n):
     """Transposed, strided and expanded tensors, 0-d, empty, and one that takes the ring."""
     base = torch.arange(24.0).view(4, 6) + rank
     found = []
-    for x in (base.clone().t(), base.clone()[:, ::2], torch.tensor(1.0 + rank), torch.empty(0, 3)):
+    expanded = torch.full((2, 1), 1.0 + rank).expand(2, 3), torch.empty(0, 1).expand(0, 3)
+    strided = base.clone().t(), base.clone()[:, ::2], *expanded
+    for x in (*strided, torch.tensor(1.0 + rank), torch.empty(0, 3)):
         dist.all_reduce(x)
         dist.broadcast(x, n - 1)
         out = [torch.zeros(2, 3).t() for _ in range(n)]
@@ -39,7 +41,8 @@ def layouts(rank, n):
 @pytest.mark.parametrize("n", [2, 3])
 def test_layouts(n):
     base = n * torch.arange(24.0).view(4, 6) + sum(range(n))
-    facts = [base.t().tolist(), base[:, ::2].tolist(), float(sum(range(1, n + 1))), []]
+    total = float(sum(range(1, n + 1)))
+    facts = [base.t().tolist(), base[:, ::2].tolist(), [[total] * 3] * 2, [], total, []]
     assert values(layouts, n) == [facts] * n
 
 
@@ -57,6 +60,27 @@ def marked(rank, n):
 
 def test_a_collective_is_a_write_in_place():
     assert values(marked, 2) == [True, True]
+
+
+def of_inference(rank, n):
+    """Collectives of tensors made in inference mode, there and outside, in either thread."""
+    found = []
+    with torch.inference_mode():
+        tensors = [torch.full((size,), 1.0 + rank) for size in (3, 50_000)]
+        tensors.append(torch.full((2, 3), 1.0 + rank).t())
+        for x in tensors:
+            dist.all_reduce(x)
+            dist.all_reduce(x, async_op=True).wait()
+    for x in tensors:
+        dist.all_reduce(x)
+        work = dist.isend(x, 1) if rank == 0 else dist.irecv(x, 0)
+        work.wait()
+        found.append((x.sum().item() / x.numel(), x.is_inference()))
+    return found
+
+
+def test_tensors_of_inference_mode():
+    assert values(of_inference, 2) == [[(12.0, True)] * 3] * 2
 
 
 def digests(rank, n):
@@ -194,6 +218,8 @@ REFUSED = {
         RuntimeError, "Split sizes doesn't match total dim 0 size",
     ),
     "dist.all_to_all_single(torch.ones(3), torch.ones(3))": (RuntimeError, "divide equally"),
+    "dist.all_reduce(torch.eye(2).to_sparse())": (NotImplementedError, "sparse tensors"),
+    "dist.ReduceOp('sum')": (TypeError, "'sum' is none"),
     "dist.send(torch.ones(2), dist.get_rank())": (ValueError, "Invalid destination rank"),
     "dist.batch_isend_irecv([3])": (ValueError, "torch.distributed.P2POp"),
     "dist.P2POp(print, torch.ones(2), 1)": (ValueError, "Invalid ``op``"),
@@ -223,6 +249,10 @@ def test_mistakes_are_refused_before_anything_is_sent():
         assert after == 2.0
         for text, (kind, part) in REFUSED.items():
             assert found[text][0] is kind and part in found[text][1], (text, found[text])
+
+
+def test_ops_are_shown_as_pytorchs():
+    assert f"{dist.ReduceOp.SUM} {dist.ReduceOp.AVG!r}" == "RedOpType.SUM <RedOpType.AVG: 1>"
 
 
 def test_a_number_of_ranks_that_never_come():

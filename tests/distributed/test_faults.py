@@ -10,6 +10,7 @@ from ranks import outcomes
 
 import tiny_torch as torch
 import tiny_torch.distributed as dist
+from tiny_torch.distributed.fsdp import fully_shard
 
 LIMIT = timedelta(seconds=1)
 ENOUGH = 12  # seconds in which all must have ended
@@ -59,6 +60,22 @@ def test_raising():
     assert found[2][0] == "KeyError"
     for kind, text in found[:2]:
         assert kind == "DistBackendError" and "rank 2 closed its connection" in text
+
+
+def test_parameters_that_could_not_be_gathered():
+    """Each forward says so, and none computes without them; the parts can be saved."""
+
+    def run(r, n):
+        module = fully_shard(torch.nn.Linear(600, 2))
+        if r == 1:
+            with pytest.raises(dist.DistBackendError):
+                dist.barrier()
+        for _ in range(2):
+            with pytest.raises(dist.DistBackendError):
+                module(torch.ones(1, 600))
+        return module.state_dict()["weight"].shape == (1, 600)
+
+    assert outcomes(run, 2, seconds=ENOUGH) == [("ok", True)] * 2
 
 
 @pytest.mark.parametrize("victim", [0, 2])

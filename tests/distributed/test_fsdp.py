@@ -459,5 +459,5 @@ def test_the_number_of_gradients_that_are_not_zero_is_refused_for_parts():
     weight.grad = torch.ones(3)
     assert torch.nn.utils.clip_grad_norm_([weight], 1.0, 0).item() == 1
     mark(weight, Piece((6,), (0,), object()))
-    with pytest.raises(NotImplementedError, match="norm_type=0 of parameters of which ranks have"):
+    with pytest.raises(NotImplementedError, match="norm_type=0 of gradients of which ranks have"):
         torch.nn.utils.clip_grad_norm_([weight], 1.0, 0)

@@ -56,7 +56,7 @@ def close(a, b, rtol=1e-5):
 
 OPTIONS = [
     {},
-    {"bucket_cap_mb": 0.0005},  # a bucket for each parameter
+    {"bucket_cap_mb": 0},  # a bucket for each parameter
     {"gradient_as_bucket_view": True},
     {"find_unused_parameters": True},
     {"static_graph": True},
@@ -159,7 +159,7 @@ def hooked(rank, n, name):
     model = torch.nn.parallel.DistributedDataParallel(net(torch))
     seen = []
 
-    def own(state, bucket):
+    def own(state, bucket: torch.distributed.GradBucket):
         seen.append((bucket.index(), bucket.is_last(), len(bucket.gradients())))
         assert bucket.parameters()[0] is model.module[4].bias
         return hooks.allreduce_hook(state, bucket)
@@ -194,6 +194,13 @@ def test_models_that_differ_and_models_without_gradients():
         torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).requires_grad_(False))
 
     assert "any parameters that require a gradient" in outcomes(frozen, 1)[0][1]
+
+    def sparse(rank, n):
+        net = torch.nn.Sequential(torch.nn.Embedding(5, 1, sparse=True))
+        torch.nn.parallel.DistributedDataParallel(net)
+
+    kind, text = outcomes(sparse, 1)[0]
+    assert kind == "NotImplementedError" and "gradients of 0 are sparse" in text
 
 
 def test_buffers_begin_as_those_of_rank_0_and_stay_so():
@@ -287,10 +294,23 @@ def test_samplers_know_their_rank():
 
 def flowing(lib, rank, n, folder):
     functional = importlib.import_module(f"{lib.__name__}.distributed.nn.functional")
-    found = []
-    for name, extra in (("all_reduce", ()), ("all_gather", ()), ("broadcast", (1,))):
+    found, into = [], lib.zeros(2)
+    for call in (
+        functional.all_reduce,
+        functional.all_gather,
+        lambda x: functional.broadcast(x, 1),
+        lambda x: functional.reduce(x, 1) * rank,  # what the others have is not said
+        lambda x: functional.gather(x, 1),
+        lambda x: functional.scatter([x, 2 * x], 1),
+        lambda x: functional.reduce_scatter(into[:1], [x[:1], x[1:].clone()]),
+        lambda x: functional.all_to_all([into[:1], into[1:]], [x[:1], 3 * x[1:]]),
+        lambda x: functional.all_to_all_single(into, x),
+        lambda x: functional.all_to_all_single(
+            lib.zeros(1 + 2 * rank), x, [2 * rank, 1], [rank, 2 - rank]
+        ),
+    ):
         x = lib.tensor([1.0 + rank, 2.0], requires_grad=True)
-        y = getattr(functional, name)(x, *extra)
+        y = call(x)
         y = lib.stack(list(y)) if isinstance(y, tuple) else y
         (y * (rank + 1) * lib.arange(1.0, 1.0 + y.numel()).view(y.shape)).sum().backward()
         found.append((y.tolist(), x.grad.tolist()))
@@ -302,6 +322,8 @@ def test_gradients_flow_through_collectives():
     assert first[0] == second[0] == ([3.0, 4.0], [3.0, 6.0])
     assert first[1] == ([[1.0, 2.0], [2.0, 2.0]], [3.0, 6.0]) and second[1][1] == [9.0, 12.0]
     assert first[2] == ([2.0, 2.0], [0.0, 0.0]) and second[2] == ([2.0, 2.0], [3.0, 6.0])
+    assert second[6] == ([4.0], [1.0, 2.0]) and second[7] == ([[6.0], [6.0]], [2.0, 12.0])
+    assert second[9] == ([1.0, 2.0, 2.0], [1.0, 6.0])
 
 
 @pytest.mark.torch

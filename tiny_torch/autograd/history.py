@@ -165,6 +165,15 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
+def zero_without_history(grad: Tensor) -> None:
+    """Fills a gradient with 0 in place; it may be a view of a bucket, which has no history."""
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
 def data(self: Tensor) -> Tensor:
     """The same memory, without history and with a version of its own."""
     return wrap(self.array.alias())

@@ -86,6 +86,7 @@ from tiny_torch.distributed.world import (
 )
 from tiny_torch.distributed.world import get_default_group as _get_default_group
 from tiny_torch.distributed.world import rank_not_in_group as _rank_not_in_group
+from tiny_torch.nn.parallel.reducer import GradBucket
 
 reduce_op = ReduceOp
 

@@ -8,7 +8,6 @@ a tensor of the whole's shape, in the same place.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,29 +86,34 @@ def whole_of(part: Tensor) -> Tensor:
     return whole
 
 
+def mark_gradient(parameter: Tensor) -> None:
+    """A hook of a parameter that is a part: its gradient is one."""
+    assert parameter.grad is not None
+    mark(parameter.grad, piece_of(parameter))
+
+
 def total_norm(
-    parameters: Tensor | Iterable[Tensor],
+    tensors: list[Tensor],
+    owners: list[Tensor],
     norm_type: float,
     error_if_nonfinite: bool,
     foreach: bool | None,
 ) -> Tensor:
-    """The norm of all gradients together; of parts, those of all ranks, which all call this."""
-    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    """The norm of all gradients together; of parts, those of all ranks, which all call this.
+
+    `owners` are the parameters that they are of, or the gradients.
+    """
     grads: dict[Any, list[Tensor]] = {}
-    for parameter in listed:
-        if parameter.grad is not None:
-            piece = piece_of(parameter)
-            grads.setdefault(piece and piece.group, []).append(parameter.grad)
+    for tensor, owner in zip(tensors, owners, strict=True):
+        piece = piece_of(owner)
+        grads.setdefault(piece and piece.group, []).append(tensor)
     if grads.keys() <= {None}:
-        whole = grads.get(None, [])
-        return clip_grad.get_total_norm(whole, norm_type, error_if_nonfinite, foreach)
+        return clip_grad.norm_here(tensors, norm_type, error_if_nonfinite, foreach)
     if norm_type == 0:
-        raise NotImplementedError(
-            "clip_grad_norm_: norm_type=0 of parameters of which ranks have parts"
-        )
+        raise NotImplementedError("norm_type=0 of gradients of which ranks have parts")
     norms = []
     for group, theirs in grads.items():
-        norm = clip_grad.get_total_norm(theirs, norm_type, False, foreach)
+        norm = clip_grad.norm_here(theirs, norm_type, False, foreach)
         if group is not None:
             largest = norm_type == math.inf
             norm = norm if largest else norm**norm_type
@@ -117,7 +121,7 @@ def total_norm(
             torch.distributed.all_reduce(norm, op, group)
             norm = norm if largest else norm ** (1 / norm_type)
         norms.append(norm)
-    return clip_grad.get_total_norm(norms, norm_type, error_if_nonfinite, foreach)
+    return clip_grad.norm_here(norms, norm_type, error_if_nonfinite, foreach)
 
 
 clip_grad.over_ranks.append(total_norm)

@@ -29,6 +29,16 @@ class ReduceOp(enum.IntEnum):
     BXOR = 7
     PREMUL_SUM = 8
 
+    def __str__(self) -> str:
+        return f"RedOpType.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<{self}: {int(self)}>"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        raise TypeError(f"ReduceOp: {value!r} is none; there are {', '.join(cls.__members__)}")
+
 
 @dataclasses.dataclass(frozen=True)
 class PremulSum:

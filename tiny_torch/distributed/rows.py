@@ -106,8 +106,8 @@ def lengths_of(total: int, count: int) -> list[int]:
 
 
 def flat(tensor: Tensor) -> Flat:
-    """The memory of a contiguous CPU tensor."""
-    array = tensor.array
+    """The memory of a contiguous CPU tensor, which may be written in inference mode or not."""
+    array = tensor.array.alias()
     return Flat(wrap(array.reinterpret(array.dtype, (tensor.numel(),), (1,), array.offset)))
 
 

@@ -24,6 +24,8 @@ def check_tensor(tensor: Any, name: str) -> Tensor:
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
             f"             but got {type(tensor)} instead."
         )
+    if tensor.is_sparse:
+        raise NotImplementedError("collectives of sparse tensors are not in tiny_torch: to_dense()")
     return tensor
 
 
@@ -107,11 +109,15 @@ class Staged:
 
     def report_write(self) -> None:
         """Says that the row was written: to what saved the tensor, and to the tensor itself."""
-        if self.place is self.tensor:
+        if self.place is not self.tensor:
+            target, place = self.tensor.data, self.place
+            for dim, stride in enumerate(target.stride()):
+                if stride == 0:  # expanded: one element in memory, which is written once
+                    length = min(target.shape[dim], 1)
+                    target, place = target.narrow(dim, 0, length), place.narrow(dim, 0, length)
+            target.copy_(place)
+        if not self.tensor.is_inference():
             self.tensor.array.mark_written()
-        else:
-            with torch.no_grad():
-                self.tensor.detach().copy_(self.place)
 
 
 def stage(tensors: Sequence[Tensor], read: bool, device: str) -> list[Staged]:

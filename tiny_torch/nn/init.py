@@ -16,6 +16,7 @@ import numpy as np
 
 import tiny_torch as torch
 from tiny_torch.autograd import no_grad
+from tiny_torch.base.parts import check_whole, whole_shape
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.methods import publish_function
 from tiny_torch.tensor import Tensor
@@ -226,6 +227,7 @@ def eye_(tensor: Tensor) -> Tensor:
             [0., 1.]])
     """
     _require_dims(tensor.ndim == 2, "2")
+    check_whole("eye_", tensor)
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
@@ -243,6 +245,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
             [0., 1., 0.]])
     """
     _require_dims(3 <= tensor.ndim <= 5, "3, 4, or 5")
+    check_whole("dirac_", tensor)
     if tensor.shape[0] % groups != 0:
         raise ValueError("dim 0 must be divisible by groups")
     per_group = tensor.shape[0] // groups
@@ -266,8 +269,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
         )
-    field = math.prod(tensor.shape[2:])
-    return tensor.shape[1] * field, tensor.shape[0] * field
+    outputs, inputs, *kernel = whole_shape(tensor)
+    field = math.prod(kernel)
+    return inputs * field, outputs * field
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
@@ -377,6 +381,7 @@ def orthogonal_(
     True
     """
     _require_dims(tensor.ndim >= 2, "2 or more")
+    check_whole("orthogonal_", tensor)
     if tensor.numel() == 0 or tensor.device.type == "meta":
         return tensor
     check_precision("orthogonal_", tensor)
@@ -406,6 +411,7 @@ def sparse_(
     6
     """
     _require_dims(tensor.ndim == 2, "2")
+    check_whole("sparse_", tensor)
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)

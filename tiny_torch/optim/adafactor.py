@@ -39,6 +39,8 @@ class Adafactor(LoopOptimizer):
     {'step': (), 'row_var': (1, 1), 'col_var': (1, 2)}
     """
 
+    _by_element = False
+
     def __init__(
         self,
         params: Params,

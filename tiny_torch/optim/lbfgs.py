@@ -55,6 +55,8 @@ class LBFGS(Optimizer):
     tensor([1.0000, 2.0000], requires_grad=True)
     """
 
+    _by_element = False
+
     def __init__(
         self,
         params: Params,

@@ -44,6 +44,8 @@ class Muon(LoopOptimizer):
             [-0.4000,  1.0000]])
     """
 
+    _by_element = False
+
     def __init__(
         self,
         params: Params,

@@ -10,6 +10,7 @@ import tiny_torch as torch
 from tiny_torch.distributed.checkpoint.api import Ranks, leaves, state_of
 from tiny_torch.distributed.checkpoint.filesystem import FileSystemReader, at
 from tiny_torch.distributed.checkpoint.metadata import Metadata, TensorStorageMetadata
+from tiny_torch.distributed.checkpoint.stateful import Stateful
 from tiny_torch.distributed.errors import refuse
 from tiny_torch.distributed.pieces import Piece, piece_of
 
@@ -59,7 +60,7 @@ def load(
 
     ranks.gather("read", read)
     for name, value in list(state_dict.items()):
-        if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+        if isinstance(value, Stateful):
             value.load_state_dict(parts[name])
         else:
             state_dict[name] = parts[name]

@@ -18,12 +18,14 @@ Stage 3 of Rajbhandari and others, 2020: https://arxiv.org/abs/1910.02054
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributed.collectives import scatter_reduced
+from tiny_torch.distributed.errors import DistBackendError
 from tiny_torch.distributed.pieces import Piece, cut, mark, piece_of, shard_sizes
 from tiny_torch.distributed.world import new_group, world
 from tiny_torch.nn.modules import Module
@@ -108,7 +110,7 @@ class Shard:
         """Adds a row to the part's gradient."""
         mine = gradient.view(self.part.shape).to(self.part.dtype)
         if self.part.grad is None:
-            self.part.grad = mine
+            self.part.grad = mark(mine, piece_of(self.part))
         else:
             self.part.grad.add_(mine)
 
@@ -165,7 +167,7 @@ class Shards:
                     "sharded"
                 )
             shard.whole.requires_grad_(shard.part.requires_grad)
-        group, me, self.coming = self.dealing.group, self.dealing.group.rank(), []
+        group, me, coming = self.dealing.group, self.dealing.group.rank(), []
         with torch.no_grad():
             for shards in tables_of(lambda s: (s.dtype, s.part.device), self.shards):
                 first = shards[0]
@@ -177,14 +179,16 @@ class Shards:
                 work = torch.distributed.all_gather_into_tensor(
                     table, table[me : me + 1], group, async_op=True
                 )
-                self.coming.append((shards, table, work))
+                coming.append((shards, table, work))
+        self.coming = coming
 
     def make_whole(self) -> None:
         """Gives the module the whole parameters."""
         self.gather()
         while self.coming:  # a table's memory is free before the next one's parameters take theirs
-            shards, table, work = self.coming.pop()
-            work.wait()
+            shards, table, work = self.coming[-1]
+            work.wait()  # raises again for who asks again
+            self.coming.pop()
             for shard, its in columns(table, shards):
                 shard.take_memory()
                 # `.data` has a version of its own: to who saved it nothing has changed
@@ -201,7 +205,9 @@ class Shards:
     def release(self) -> None:
         """Gives the module the parts, and the wholes' memory back."""
         if self.coming is not None:
-            self.make_whole()
+            with contextlib.suppress(DistBackendError):  # which the parts do not need
+                self.make_whole()
+            self.coming = None
         self.is_whole = False
         for shard in self.shards:
             shard.put(shard.part)

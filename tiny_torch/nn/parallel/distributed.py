@@ -8,6 +8,7 @@ step: as one process would with the whole batch.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -88,8 +89,14 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters "
                 "that require a gradient."
             )
-        if bucket_cap_mb is not None and bucket_cap_mb <= 0:
-            raise ValueError(f"bucket_cap_mb must be positive, got {bucket_cap_mb}")
+        if bucket_cap_mb is not None and bucket_cap_mb < 0:
+            raise ValueError(f"bucket_cap_mb must not be negative, got {bucket_cap_mb}")
+        for name, part in module.named_modules():
+            if isinstance(part, torch.nn.Embedding | torch.nn.EmbeddingBag) and part.sparse:
+                raise NotImplementedError(
+                    f"DistributedDataParallel: gradients of {name or 'the module'} are sparse, by "
+                    "sparse=True, which collectives of tiny_torch do not take"
+                )
         on_gpu = trained[0][1].device.type == "cuda"
         if not on_gpu and (device_ids or output_device):
             raise ValueError(
@@ -268,9 +275,16 @@ class DistributedDataParallel(Module):
 
 
 def tensors_of(tree: Any) -> list[Any]:
-    """The tensors of an output that require gradients."""
-    leaves = torch.utils._pytree.tree_leaves(tree)
-    return [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
+    """The tensors of an output that require gradients, of dataclasses, too."""
+    if isinstance(tree, torch.Tensor):
+        return [tree] if tree.requires_grad else []
+    if isinstance(tree, dict):
+        tree = tree.values()
+    elif dataclasses.is_dataclass(tree):
+        tree = [getattr(tree, field.name) for field in dataclasses.fields(tree)]
+    elif not isinstance(tree, list | tuple):
+        return []
+    return [tensor for part in tree for tensor in tensors_of(part)]
 
 
 __all__ = ["DistributedDataParallel"]

@@ -15,6 +15,10 @@ Li and others, 2020: https://arxiv.org/abs/2006.15704
 In a *static graph* every step uses the same parameters, and each as often. The first backward only
 counts: how often each gradient grows, as it does where a checkpoint runs a layer's backward apart;
 its buckets are sent when it ends. From then on a gradient is complete when it has grown as often.
+
+Where parameters may be unused, the end of backward tells which of them are: for these a rank sends
+the gradients that it has from backwards before, or zeros. One that nobody has used since gradients
+were sent the last time, in `no_sync` neither, keeps what it has.
 """
 
 from __future__ import annotations
@@ -154,10 +158,11 @@ class Reducer:
         self.place = {id(p): (b, i) for b in self.buckets for i, p in enumerate(b.parameters)}
         self.hook: Callable[[Any, GradBucket], Any] | None = None
         self.hook_state: Any = None
-        self.expecting = False  # gradients of a forward that is to be reduced
+        self.expecting = False  # a backward, of a forward that is to be reduced
         self.beside = False  # in this backward: whether buckets are sent while it goes on
-        self.ready: set[int] = set()
-        self.unused: set[int] = set()
+        self.ready: set[int] = set()  # whose gradients this backward has brought
+        self.used: set[int] = set()  # whose gradients have grown since the last were sent
+        self.handles: list[Any] = []  # of the hooks that see backward begin
         self.next = 0  # the bucket that is sent next
         self.uses: Counter[int] | None = None  # of a static graph: how often gradients grow
         self.due: Counter[int] = Counter()  # how often they have still to
@@ -173,20 +178,16 @@ class Reducer:
         self.check_finished()
         self.begin()
         if self.static:
-            if self.uses is not None:
-                self.due = self.uses.copy()
-                self.leave_out({id(p) for p in self.parameters} - self.due.keys())
-            else:
-                self.count_uses(outputs)
-        elif self.find_unused:
-            reached = leaves_of(outputs)
-            self.leave_out({id(p) for p in self.parameters if id(p) not in reached})
+            self.due = Counter(self.uses)
+        if self.static or self.find_unused:  # not at a gradient: it may be in a backward within
+            for output in outputs:
+                handle = output.register_hook(lambda _: queue_callback(self.end_backward))
+                self.handles.append(handle)
 
     def begin(self) -> None:
         self.expecting, self.next = True, 0
         self.beside = self.group.backend_for(self.device.type).runs_beside
         self.ready.clear()
-        self.unused = set()
         for bucket in self.buckets:
             bucket.begin()
 
@@ -195,24 +196,15 @@ class Reducer:
         """Whether gradients go through their buckets' buffers."""
         return self.as_view or self.hook is not None or self.device.type != "cpu"
 
-    def leave_out(self, unused: set[int]) -> None:
-        """Sends zeros in place of gradients that this rank does not have."""
-        self.unused = unused
-        for parameter in self.parameters:
-            if id(parameter) in unused:
-                bucket, i = self.place[id(parameter)]
-                zeros = bucket.views[i].zero_() if self.in_buffers else torch.zeros_like(parameter)
-                bucket.gradients[i] = zeros
-                self.is_ready(parameter, bucket)
-
     def bring_zeros(self) -> None:
         """Takes part in a backward of others, at a rank that has no batch left."""
         self.begin()
-        self.leave_out({id(parameter) for parameter in self.parameters})
+        for parameter in self.parameters:
+            self.take(parameter, torch.zeros_like(parameter))
 
     def check_finished(self) -> None:
-        """RuntimeError where gradients of the last forward are still due."""
-        if not self.expecting:
+        """RuntimeError where a backward has brought some gradients, and others are still due."""
+        if not (self.expecting and self.ready):
             return
         names = ", ".join(
             name for name, p in zip(self.names, self.parameters, strict=True)
@@ -227,12 +219,13 @@ class Reducer:
 
     def on_gradient(self, parameter: Tensor) -> None:
         """Called by backward when a parameter's gradient has grown."""
+        self.used.add(id(parameter))
         if not self.expecting or self.has_to_grow(parameter):
             return
-        if id(parameter) in self.ready:
+        if self.due[id(parameter)] < 0 if self.static else id(parameter) in self.ready:
             name = self.names[[id(p) for p in self.parameters].index(id(parameter))]
             raise RuntimeError((CHANGED if self.static else TWICE).format(name=name, names=name))
-        self.take(parameter)
+        self.take_own(parameter)
 
     def has_to_grow(self, parameter: Tensor) -> bool:
         """Whether a static graph makes the gradient grow again, or is being counted."""
@@ -244,42 +237,46 @@ class Reducer:
         self.due[id(parameter)] -= 1
         return self.due[id(parameter)] > 0
 
-    def count_uses(self, outputs: Iterable[Tensor]) -> None:
-        """Makes the backward that begins at one of the outputs end with `end_count`."""
-        self.due.clear()
-
-        def begin(_: Tensor) -> None:
-            queue_callback(self.end_count)
-            while handles:
-                handles.pop().remove()
-
-        handles = [output.register_hook(begin) for output in outputs]
-
-    def end_count(self) -> None:
-        """Ends the first backward of a static graph: now all gradients are sent."""
-        self.uses = self.due
-        self.leave_out({id(p) for p in self.parameters} - self.uses.keys())
-        for parameter in reversed(self.parameters):
-            if id(parameter) in self.uses:
-                self.take(parameter)
-
-    def take(self, parameter: Tensor) -> None:
-        """Puts a complete gradient into its bucket."""
-        bucket, i = self.place[id(parameter)]
-        grad = parameter.grad
-        assert grad is not None
-        if not self.in_buffers:
-            bucket.gradients[i] = grad
-            self.is_ready(parameter, bucket)
+    def end_backward(self) -> None:
+        """Sends what a backward has left: all that it has counted, and what it has not used."""
+        if not self.expecting:
             return
-        bucket.gradients[i] = view = bucket.views[i]
-        with torch.no_grad():
-            if self.hook is None:
-                torch.mul(grad, 1.0 / self.divisor, out=view)
-            elif grad is not view:
-                view.copy_(grad)
-        if self.as_view and grad is not view:
-            parameter.grad = view
+        if self.static and self.uses is None and self.due:
+            self.uses = self.due
+            for parameter in reversed(self.parameters):
+                if id(parameter) in self.uses:
+                    self.take_own(parameter)
+        if self.ready:  # else it was a backward to other leaves
+            self.leave_out(set(self.uses or self.ready))
+
+    def leave_out(self, used: set[int]) -> None:
+        """Sends the gradients that this rank has of other parameters: from before, or zeros."""
+        for parameter in self.parameters:
+            if id(parameter) not in used:
+                grad = parameter.grad
+                if grad is None:
+                    grad = torch.zeros_like(parameter)
+                elif not self.in_buffers:  # if nobody has used it, it stays as it is
+                    grad = grad.clone()
+                self.take(parameter, grad)
+
+    def take_own(self, parameter: Tensor) -> None:
+        """Puts the parameter's gradient, which is complete, into its bucket."""
+        assert parameter.grad is not None
+        self.take(parameter, parameter.grad)
+
+    def take(self, parameter: Tensor, grad: Tensor) -> None:
+        bucket, i = self.place[id(parameter)]
+        bucket.gradients[i] = grad
+        if self.in_buffers:
+            bucket.gradients[i] = view = bucket.views[i]
+            with torch.no_grad():
+                if self.hook is None:
+                    torch.mul(grad, 1.0 / self.divisor, out=view)
+                elif grad is not view:
+                    view.copy_(grad)
+            if self.as_view and grad is parameter.grad:
+                parameter.grad = view
         self.is_ready(parameter, bucket)
 
     def is_ready(self, parameter: Tensor, bucket: Bucket) -> None:
@@ -323,6 +320,9 @@ class Reducer:
                     if id(parameter) not in self.nobodys:
                         self.hand_over(parameter, grad)
                 bucket.gradients = []
+        while self.handles:
+            self.handles.pop().remove()
+        self.used.clear()
         self.expecting = False
 
     def find_nobodys(self) -> None:
@@ -330,7 +330,7 @@ class Reducer:
         known = self.static and self.is_known
         if known or not (self.static or self.find_unused):
             return
-        used = torch.tensor([id(p) not in self.unused for p in self.parameters]).int()
+        used = torch.tensor([id(p) in self.used for p in self.parameters]).int()
         used = used.to(self.group.default_device)
         torch.distributed.all_reduce(used, group=self.group)
         counts = zip(self.parameters, used.tolist(), strict=True)
@@ -345,19 +345,3 @@ class Reducer:
             parameter.grad = grad.clone()
         else:
             parameter.grad.copy_(grad)
-
-
-def leaves_of(outputs: Iterable[Tensor]) -> set[int]:
-    """The leaves that a backward from these tensors reaches, by id."""
-    found, seen = {id(t) for t in outputs if t.grad_fn is None}, set()
-    todo = [t.grad_fn for t in outputs if t.grad_fn is not None]
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        variable = getattr(node, "variable", None)
-        if variable is not None:
-            found.add(id(variable))
-        todo += [following for following, _ in node.next_functions if following is not None]
-    return found

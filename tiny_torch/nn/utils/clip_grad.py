@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 Tensors = Tensor | Iterable[Tensor]
-# The norm of the gradients of parameters of which each rank has a part: distributed/pieces.py, when
-# it is loaded, puts its function here. It takes the parameters and the options of get_total_norm.
+# The norm of gradients of which each rank has a part: distributed/pieces.py, when it is loaded,
+# puts its function here. It takes them, what tells of each that it is a part, and the options.
 over_ranks: list[Callable[..., Tensor]] = []
 
 
@@ -54,10 +54,14 @@ def get_total_norm(
     tensor(13.)
     """
     listed = _list_of("get_total_norm", "tensors", tensors)
-    return _total_norm(listed, norm_type, error_if_nonfinite, foreach)
+    return _norm_over_ranks(listed, listed, norm_type, error_if_nonfinite, foreach)
 
 
-def _total_norm(
+def _norm_over_ranks(grads: list[Any], owners: list[Any], *options: Any) -> Tensor:
+    return over_ranks[0](grads, owners, *options) if over_ranks else norm_here(grads, *options)
+
+
+def norm_here(
     tensors: list[Any], norm_type: float, error_if_nonfinite: bool, foreach: bool | None
 ) -> Tensor:
     norm_type = float(norm_type)
@@ -152,11 +156,9 @@ def clip_grad_norm_(
         return outside_of_program(
             clip_grad_norm_, parameters, max_norm, norm_type, error_if_nonfinite, foreach
         )
-    grads = _grads("clip_grad_norm_", parameters)
-    if over_ranks:
-        total = over_ranks[0](parameters, norm_type, error_if_nonfinite, foreach)
-    else:
-        total = _total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    owners = _owners("clip_grad_norm_", parameters)
+    grads: list[Any] = [owner.grad for owner in owners]
+    total = _norm_over_ranks(grads, owners, norm_type, error_if_nonfinite, foreach)
     _scale(grads, max_norm, total, foreach)
     return total
 
@@ -207,6 +209,10 @@ def _list_of(function: str, argument: str, tensors: Tensors) -> list[Any]:
     return listed
 
 
-def _grads(function: str, parameters: Tensors) -> list[Any]:
+def _owners(function: str, parameters: Tensors) -> list[Any]:
     listed = _list_of(function, "parameters", parameters)
-    return [parameter.grad for parameter in listed if parameter.grad is not None]
+    return [parameter for parameter in listed if parameter.grad is not None]
+
+
+def _grads(function: str, parameters: Tensors) -> list[Any]:
+    return [owner.grad for owner in _owners(function, parameters)]

@@ -20,7 +20,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributed.device_mesh import DeviceMesh
-from tiny_torch.distributed.pieces import Piece, mark, mark_parts
+from tiny_torch.distributed.pieces import Piece, mark, mark_gradient, mark_parts
 from tiny_torch.distributed.tensor.parallel.moves import all_reduce, own_part, redistribute
 from tiny_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 from tiny_torch.nn.modules import Module
@@ -57,6 +57,8 @@ class ParallelStyle:
         made = module._parameters[name]
         assert made is not None
         mark(made, piece)
+        if piece is not None and made.requires_grad:
+            made.register_post_accumulate_grad_hook(mark_gradient)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value}" for key, value in vars(self).items())

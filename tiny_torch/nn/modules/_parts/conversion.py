@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd import no_grad
+from tiny_torch.autograd.history import zero_without_history
 from tiny_torch.base.modes import outside_of_program
 from tiny_torch.nn.parameter import Parameter
 from tiny_torch.tensor import Tensor
@@ -55,7 +56,7 @@ class Conversion:
             if set_to_none:
                 param.grad = None
             else:
-                param.grad.detach_().zero_()
+                zero_without_history(param.grad)
 
     def _apply(self: _M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _M:
         """Replace every parameter's and gradient's data, and every buffer, by fn of it.
