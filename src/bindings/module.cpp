@@ -12,6 +12,7 @@
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
 #include "core/api/matmul.h"
+#include "core/api/spatial/conv.h"
 #include "core/devices/accelerator.h"
 #include "core/devices/backend.h"
 #include "core/devices/gil.h"
@@ -100,6 +101,7 @@ PyMethodDef functions[] = {module_function<NDArray::empty>("empty"),
                            module_function<num_threads>("get_num_threads"),
                            module_function<set_threads>("set_num_threads"),
                            module_function<set_matmul_tf32>("set_matmul_tf32"),
+                           module_function<set_winograd>("set_winograd"),
                            fast<result_type>("result_type"),
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -20,6 +20,7 @@ struct ConvArgs {
   int64_t x_strides[5], w_strides[5], y_strides[5];  // (N, C, D, H, W); w (O, C, D, H, W)
   const void* bias;                                  // by channels of the result, or null
   int64_t bias_stride;
+  bool winograd;  // may be computed by minimal filtering
 };
 
 // A tap of a ConvPart: where it looks in the source, and the offset of its weights.
@@ -51,6 +52,7 @@ struct ConvSum {
   int64_t source_extent, weight_extent;  // elements from the first to behind the last
   const ConvPart* parts;
   int64_t part_count;
+  bool winograd;  // as in ConvArgs
 };
 
 enum class ConvResult : int { X, W, Y };

@@ -7,7 +7,7 @@
 // over blocks of channels, and in these over (tap, channel). Where a pixel sees itself alone, that
 // matrix is the source, and matmul/gemm.cpp multiplies it. In weight.cpp is the gradient of w,
 // whose sum is over pixels; in depthwise.h, channels that do not mix; in naive.cpp, the definition
-// of all.
+// of all. winograd.h and winograd_weight.h compute taps of 3 x 3 with fewer products.
 #include "core/tables/conv.h"
 
 #include <utility>
@@ -15,6 +15,7 @@
 #include "core/tables/matmul.h"
 #include "cpu/conv/depthwise.h"
 #include "cpu/conv/sum_parts.h"
+#include "cpu/conv/winograd.h"
 
 namespace tt::cpu {
 
@@ -78,6 +79,11 @@ void sum(const ConvSum& g) {
   if (is_mixed_in_vectors<T>(g)) return mixed_in_vectors<T>(g);
   if (is_product(g) && pays_as_product(g)) return image_products<T>(g);
   const int workers = workers_for(g);
+  if constexpr (sizeof(T) == 4) {
+    Square square;
+    if (pays_by_winograd(g) && find_square(g, square) && sum_by_winograd(g, square, workers))
+      return;
+  }
   for (int64_t i = 0; i < g.part_count; i += kPartsAtOnce) {
     sum_parts<T>(g, g.parts + i, int(smaller(kPartsAtOnce, g.part_count - i)), workers);
   }

@@ -4,14 +4,23 @@
 
 #include "core/tables/conv.h"
 #include "cpu/conv/depthwise_weight.h"
+#include "cpu/conv/winograd_weight.h"
 
-namespace tt::cpu::TT_ISA {
+namespace tt::cpu {
+namespace {
+void weight_of_floats(const ConvArgs& g) {
+  if (is_square(g) && pays_by_winograd(g) && weight_by_winograd(g)) return;
+  sum_weight<float>(g);
+}
+}  // namespace
+namespace TT_ISA {
 extern const ConvTable conv_weight_table = {{},
                                             {},
-                                            {sum_weight<float>, sum_weight<double>},
+                                            {weight_of_floats, sum_weight<double>},
                                             {},
                                             {depthwise_weight<float>, depthwise_weight<double>},
                                             {},
                                             {},
                                             {}};
-}
+}  // namespace TT_ISA
+}  // namespace tt::cpu

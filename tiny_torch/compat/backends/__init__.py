@@ -3,4 +3,4 @@
 https://pytorch.org/docs/stable/backends.html
 """
 
-from tiny_torch.compat.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp
+from tiny_torch.compat.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp

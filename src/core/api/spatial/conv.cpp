@@ -1,6 +1,7 @@
 #include "core/api/spatial/conv.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/api/cast.h"
 #include "core/api/spatial/conv_plan.h"
@@ -19,6 +20,8 @@ namespace {
 
 // In the place of a kind in ConvTable: pairs of bfloat16, which make float32, and tiles.
 constexpr int kPairs = ConvTable::kKinds, kTiles = kPairs + 1;
+
+std::atomic<bool> may_be_winograd{true};
 
 struct Settings {
   const Dims &stride, &padding, &dilation;
@@ -74,6 +77,7 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
   g.y = y.data();
   g.bias = nullptr;
   g.bias_stride = 0;
+  g.winograd = may_be_winograd.load(std::memory_order_relaxed);
   return g;
 }
 
@@ -93,6 +97,7 @@ ConvSum make_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, Con
   ConvSum sum;
   sum.batch = g.batch;
   sum.groups = g.groups;
+  sum.winograd = g.winograd;
   sum.rows = transposed ? g.x_channels : g.y_channels;
   sum.channels = transposed ? g.y_channels : g.x_channels;
   sum.source = transposed ? g.y : g.x;
@@ -400,6 +405,8 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
                         joined({x.shape()[0], w.shape()[0]}, size ? *size : sizes),
                         {stride, padding, dilation, groups}, channels_last);
 }
+
+bool set_winograd(bool may) { return may_be_winograd.exchange(may); }
 
 NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, const Dims& size,
                    const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups,

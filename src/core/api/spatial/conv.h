@@ -21,6 +21,10 @@ NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, cons
 NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const Dims& stride,
                     const Dims& padding, const Dims& dilation, int64_t groups, bool channels_last);
 
+// Whether taps of 3 x 3 may be computed by Winograd's minimal filtering, where that is faster: at
+// first they may. Answers what held before.
+bool set_winograd(bool may);
+
 // Whether the convolution of x (or y) with w answers arrays whose channels come last.
 bool conv_channels_last(const NDArray& x, const NDArray& w);
 
