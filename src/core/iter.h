@@ -36,8 +36,7 @@ struct Iter {
   Entry operands[kMaxOperands];
   NumberOperand numbers[kMaxOperands];  // where operands that are no arrays point
 
-  // Over contiguous memory, which add_flat() and add_number() name, the output first: where there
-  // are no arrays.
+  // Over contiguous memory, which add_flat() and add_number() name, the output first: no arrays.
   Iter(int64_t numel, DType dtype) : ndim(1), numel(numel), compute(dtype), result(dtype) {
     shape[0] = numel;
   }

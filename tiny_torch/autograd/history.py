@@ -167,10 +167,7 @@ def detach_(self: Tensor) -> Tensor:
 
 def zero_without_history(grad: Tensor) -> None:
     """Fills a gradient with 0 in place; it may be a view of a bucket, which has no history."""
-    if grad.grad_fn is not None:
-        grad.detach_()
-    else:
-        grad.requires_grad_(False)
+    grad.requires_grad_(False) if grad.grad_fn is None else grad.detach_()
     grad.zero_()
 
 

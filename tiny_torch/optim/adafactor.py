@@ -8,13 +8,14 @@ import tiny_torch as torch
 from tiny_torch.base.docstrings import own_methods
 from tiny_torch.optim._foreach import check_at_least, new_number, number, scalar
 from tiny_torch.optim._loop import LoopOptimizer
+from tiny_torch.optim._whole import WholeOptimizer
 from tiny_torch.optim.optimizer import Group, Params
 from tiny_torch.tensor import Tensor
 
 __all__ = ["Adafactor"]
 
 
-class Adafactor(LoopOptimizer):
+class Adafactor(WholeOptimizer, LoopOptimizer):
     """Adafactor: the memory of a matrix's second moments is a row and a column.
 
     `params`: parameters or groups. The step t keeps 1 - t**beta2_decay of the old moments. Its size
@@ -38,8 +39,6 @@ class Adafactor(LoopOptimizer):
     >>> {key: tuple(value.shape) for key, value in optimizer.state[w].items()}
     {'step': (), 'row_var': (1, 1), 'col_var': (1, 2)}
     """
-
-    _by_element = False
 
     def __init__(
         self,

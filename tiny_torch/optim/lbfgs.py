@@ -13,7 +13,8 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.autograd import enable_grad, no_grad
 from tiny_torch.optim._foreach import check_lr, scalar
-from tiny_torch.optim.optimizer import Optimizer, Params
+from tiny_torch.optim._whole import WholeOptimizer
+from tiny_torch.optim.optimizer import Params
 from tiny_torch.tensor import Tensor
 
 __all__ = ["LBFGS"]
@@ -29,7 +30,7 @@ class _Point:
     slope: Any
 
 
-class LBFGS(Optimizer):
+class LBFGS(WholeOptimizer):
     """Limited-memory BFGS, for small problems without noise; the closure may be called many times.
 
     `params`: parameters, in one group. A call of `step` makes at most `max_iter` iterations and
@@ -54,8 +55,6 @@ class LBFGS(Optimizer):
     >>> w
     tensor([1.0000, 2.0000], requires_grad=True)
     """
-
-    _by_element = False
 
     def __init__(
         self,

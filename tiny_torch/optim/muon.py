@@ -9,6 +9,7 @@ import tiny_torch as torch
 from tiny_torch.base.docstrings import own_methods
 from tiny_torch.optim._foreach import check_at_least, number
 from tiny_torch.optim._loop import LoopOptimizer
+from tiny_torch.optim._whole import WholeOptimizer
 from tiny_torch.optim.optimizer import Group, Params
 from tiny_torch.tensor import Tensor
 
@@ -20,7 +21,7 @@ RATES: dict[str, Callable[[int, int], float]] = {  # what lr is multiplied by, b
 }
 
 
-class Muon(LoopOptimizer):
+class Muon(WholeOptimizer, LoopOptimizer):
     """Muon: every singular value of a matrix's momentum is brought near 1, so all directions move.
 
     `params`: matrices, such as the weights of hidden layers, or groups of them; other parameters go
@@ -43,8 +44,6 @@ class Muon(LoopOptimizer):
     tensor([[ 1.0000, -0.3000],
             [-0.4000,  1.0000]])
     """
-
-    _by_element = False
 
     def __init__(
         self,

@@ -15,7 +15,6 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd.history import zero_without_history
 from tiny_torch.base.modes import RECORDED, checks_of_steps, modes, module_of, outside_of_program
-from tiny_torch.base.parts import check_whole
 from tiny_torch.tensor import Tensor
 
 if TYPE_CHECKING:  # what saving.py attaches here and to Optimizer
@@ -112,8 +111,6 @@ class Optimizer(Saving):
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
     _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
 
-    _by_element = True  # whether a step does to a part of a parameter what it does to the whole
-
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._patch_step_function()
@@ -207,8 +204,6 @@ class Optimizer(Saving):
                 param.is_leaf or param.retains_grad
             ):
                 raise ValueError("can't optimize a non-leaf Tensor")
-            if not self._by_element:
-                check_whole(type(self).__name__, param)
 
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
@@ -291,13 +286,10 @@ class Optimizer(Saving):
         row = self._row("zero_grad") if modes.bits & RECORDED else None
         for group in self.param_groups:
             for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
                 if set_to_none:
                     param.grad = None
-                else:
-                    zero_without_history(grad)
+                elif param.grad is not None:
+                    zero_without_history(param.grad)
         _core.leave(row)
 
     def _row(self, method: str) -> Any:

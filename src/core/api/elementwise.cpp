@@ -157,8 +157,7 @@ DType promote(const Operand* operands, int count) {
   return promotion.result();
 }
 
-// Whether a divisor is zero in the dtype of the division: there 256 may be 0, and dividing is a
-// trap.
+// Whether a divisor is zero in the dtype of the division: there 256 may be 0, and that traps.
 bool has_zero(const Operand& operand, DType dtype) {
   if (auto array = as_array(operand)) {
     const NDArray all = reduce(Reduce::all, *array, std::nullopt, false, dtype);

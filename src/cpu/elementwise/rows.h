@@ -36,8 +36,7 @@ Vec<T> to_memory(Vec<T> v) {
 }
 
 // GCC omits vzeroupper before it calls a function that it knows to use no vectors. After such a
-// call each SSE instruction waits: 240 ns for a row of three. So GCC is not to know what is in
-// these.
+// call each SSE instruction waits, 240 ns for a row of three: GCC is not to know what is in these.
 #ifdef __clang__
 #define TT_APART __attribute__((noinline))
 #else
@@ -46,8 +45,7 @@ Vec<T> to_memory(Vec<T> v) {
 
 #ifndef __AVX512BW__
 // `row` over fewer elements than a vector has, by way of whole vectors, whose other lanes are 1,
-// which no op objects to. `item`: of the output. Not inlined: each op has one, and few are ever
-// run.
+// which no op objects to. `item`: of the output. Not inlined: each op has one, and few ever run.
 template <class T, class Stored>
 TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* strides, int64_t n,
                   int64_t item) {

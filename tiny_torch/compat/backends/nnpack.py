@@ -1,7 +1,7 @@
 """`torch.backends.nnpack`: whether Winograd's minimal filtering computes convolutions.
 
 PyTorch has it of the library NNPACK, this build of `src/cpu/conv/winograd.h`. Without it, sums of
-products are computed as they are written, with about half of the error and in twice the time.
+products are computed as they are written, in twice the time (docs/kernels.md has the errors).
 """
 
 from __future__ import annotations
