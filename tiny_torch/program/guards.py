@@ -1,9 +1,9 @@
-"""What a recorded program rests on beside its arguments: the names that the code has read.
+"""Recording: the launches of a function, what it reads beside its arguments, and what it does.
 
 While a function is recorded, `Recorder` sees each Python function that it calls, and notes what the
-names in its code stand for: globals, closures, attributes of the objects among its arguments. A
-program holds as long as they stand for the same (`_core.guards_hold`). Tensors among them are its
-external arrays. Code that does what no program repeats, such as printing, is noted as its `effect`.
+names in its code stand for (reading.py). A program holds as long as they stand for the same
+(`_core.guards_hold`). Tensors among them are its external arrays. Code that does what no program
+repeats, such as printing, is noted as its `effect`.
 """
 
 from __future__ import annotations
