@@ -269,16 +269,22 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
         )
-    outputs, inputs, *kernel = whole_shape(tensor)
-    field = math.prod(kernel)
-    return inputs * field, outputs * field
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """Fan in and fan out of what a tensor is a rank's part of: itself, if it is whole."""
+    shape = whole_shape(tensor)
+    is_whole = shape == tuple(tensor.shape)
+    return _calculate_fan_in_and_fan_out(tensor if is_whole else torch.empty(shape, device="meta"))
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
         raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
-    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+    return _fans(tensor)[modes.index(mode.lower())]
 
 
 def xavier_uniform_(
@@ -293,7 +299,7 @@ def xavier_uniform_(
     >>> bool((torch.nn.init.xavier_uniform_(torch.empty(3, 5)).abs() <= 0.75**0.5).all())
     True
     """
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    fan_in, fan_out = _fans(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
     return uniform_(tensor, -bound, bound, generator)
 
@@ -310,7 +316,7 @@ def xavier_normal_(
     >>> torch.nn.init.xavier_normal_(torch.empty(3, 5)).shape
     torch.Size([3, 5])
     """
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    fan_in, fan_out = _fans(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
 

@@ -127,8 +127,7 @@ class Reader:
             if getattr(self.function, "__code__", None) is code:
                 self.reach(self.function, DEPTH)
         for name in parameters_of(code) if not of_python else ():
-            if not isinstance(found := values.get(name), Tensor):
-                self.reach(found, DEPTH)
+            self.reach(values.get(name), DEPTH)
 
     def enter_ours(self, code: types.CodeType, values: dict[str, Any]) -> None:
         """Code of the package reads a module's attributes, an optimizer's, a scheduler's."""
@@ -179,23 +178,27 @@ class Reader:
         if any(is_iterator(leaf) for leaf in leaves_of(value)):
             self.note("reads an iterator, which another call would find further on")
         self.guards += [owner, name, value, copy_of(value)]
-        self.reach(value, depth - 1)
+        self.reach(value, depth - 1, True)
 
-    def reach(self, value: Any, depth: int) -> None:
-        """What the code has: an argument, an answer, or a value that is guarded."""
+    def reach(self, value: Any, depth: int, guarded: bool = False) -> None:
+        """What the code has: an argument, an answer, or a value that is guarded.
+
+        Tensors count where they are guarded: others are given, made, or views of such.
+        """
         for leaf in leaves_of(value):
             if isinstance(leaf, Tensor):
-                self.reach_tensor(leaf, depth)
+                if guarded:
+                    self.reach_tensor(leaf, depth)
             elif isinstance(leaf, CHANGEABLE):
                 if memory_of(leaf) is None and not is_new(leaf):
                     self.note(f"reads a {type(leaf).__name__}, whose elements may change")
             elif isinstance(leaf, types.MethodType):
-                self.reach(leaf.__self__, depth)
+                self.reach(leaf.__self__, depth, guarded)
             elif isinstance(leaf, functools.partial):
                 self.add(leaf, "keywords", leaf.keywords, depth)
-                self.reach((leaf.func, leaf.args), depth)
+                self.reach((leaf.func, leaf.args), depth, guarded)
             elif isinstance(leaf, weakref.ref):
-                self.reach(leaf(), depth)
+                self.reach(leaf(), depth, guarded)
             elif isinstance(leaf, DICE):
                 self.note(DRAWS)
             elif not isinstance(leaf, (*PLAIN, types.BuiltinFunctionType)) and (
