@@ -87,6 +87,7 @@ class Reader:
         self.codes: set[tuple[int, int]] = set()
         self.names: dict[str, None] = {}  # that the user's code looks up
         self.objects: dict[int, tuple[Any, int]] = {}  # which it may reach, how deep to look
+        self.born: dict[int, Any] = {}  # those that it has made itself
         self.states: list[tuple[dict, dict]] = []  # their attributes, and as they were
         self.effect = ""
 
@@ -139,7 +140,8 @@ class Reader:
         if (id(code), id(subject)) not in self.codes and code.co_name != "__init__":
             self.codes.add((id(code), id(subject)))
             self.reach(subject, DEPTH)
-            self.look(subject, lookups_of(code), DEPTH)
+            if id(subject) not in self.born:
+                self.look(subject, lookups_of(code), DEPTH)
 
     def guard_cells(self, frame: Any) -> None:
         """The variables of a closure, which only the function itself knows."""
@@ -175,8 +177,6 @@ class Reader:
         if (id(owner), name) in self.seen:
             return
         self.seen.add((id(owner), name))
-        if any(is_iterator(leaf) for leaf in leaves_of(value)):
-            self.note("reads an iterator, which another call would find further on")
         self.guards += [owner, name, value, copy_of(value)]
         self.reach(value, depth - 1, True)
 
@@ -201,6 +201,8 @@ class Reader:
                 self.reach(leaf(), depth, guarded)
             elif isinstance(leaf, DICE):
                 self.note(DRAWS)
+            elif guarded and is_iterator(leaf):
+                self.note("reads an iterator, which another call would find further on")
             elif not isinstance(leaf, (*PLAIN, types.BuiltinFunctionType)) and (
                 depth > 0 or isinstance(leaf, Module)
             ):
@@ -221,22 +223,21 @@ class Reader:
             self.add(value, "_grad", value._grad, depth)
 
     def reach_object(self, value: Any, depth: int) -> None:
-        if self.objects.get(id(value), (None, -1))[1] >= depth:
+        if id(value) in self.born or self.objects.get(id(value), (None, -1))[1] >= depth:
             return
-        is_known = id(value) in self.objects
-        self.objects[id(value)] = value, depth
         state = getattr(value, "__dict__", None)
-        if is_new(value):  # by the recorded code, in every call
-            self.reach(state, depth - 1)
-            return
-        if type(state) is dict and not is_known and not is_of_package(value):
-            self.states.append((state, dict(state)))
+        if id(value) not in self.objects:
+            if is_new(value):  # in every call
+                self.born[id(value)] = value
+                self.reach(state, depth - 1)
+                return
+            if type(state) is dict and not is_of_package(value):
+                self.states.append((state, dict(state)))
+        self.objects[id(value)] = value, depth
         self.look(value, self.names, depth)
 
     def look(self, value: Any, names: Iterable[str], depth: int) -> None:
         """What hangs on an object under the names that code has."""
-        if is_new(value):
-            return
         if isinstance(value, types.FunctionType):
             self.look_at_function(value, names, depth)
         else:
