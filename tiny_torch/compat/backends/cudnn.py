@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from tiny_torch.compat.backends._flags import set_all, within
 from tiny_torch.tensor import Tensor
 
 
@@ -71,15 +71,9 @@ def set_flags(
         "fp32_precision": _fp32_precision,
         "depthwise_kernel": _depthwise_kernel,
     }
-    module = sys.modules[__name__]
-    before = tuple(getattr(module, name) for name in given)
-    for name, value in given.items():
-        if value is not None:
-            setattr(module, name, value)
-    return before
+    return set_all(sys.modules[__name__], given)
 
 
-@contextlib.contextmanager
 def flags(
     enabled: bool = False,
     benchmark: bool = False,
@@ -88,9 +82,10 @@ def flags(
     allow_tf32: bool = True,
     fp32_precision: str = "none",
     depthwise_kernel: str = "auto",
-) -> Iterator[None]:
+) -> contextlib.AbstractContextManager[None]:
     """Within it all flags have these values."""
-    before = set_flags(
+    return within(
+        set_flags,
         enabled,
         benchmark,
         benchmark_limit,
@@ -99,7 +94,3 @@ def flags(
         fp32_precision,
         depthwise_kernel,
     )
-    try:
-        yield
-    finally:
-        set_flags(*before)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import sys
 
+from tiny_torch.compat.backends._flags import set_all, within
 from tiny_torch.compat.backends.mkl import is_available as is_available
 
 enabled = False
@@ -26,21 +27,14 @@ def set_flags(
         "allow_tf32": _allow_tf32,
         "fp32_precision": _fp32_precision,
     }
-    before = tuple(globals()[name] for name in given)
-    globals().update({name: value for name, value in given.items() if value is not None})
-    return before
+    return set_all(sys.modules[__name__], given)
 
 
-@contextlib.contextmanager
 def flags(
     enabled: bool = False,
     deterministic: bool = False,
     allow_tf32: bool = True,
     fp32_precision: str = "none",
-) -> Iterator[None]:
+) -> contextlib.AbstractContextManager[None]:
     """Within it all flags have these values."""
-    before = set_flags(enabled, deterministic, allow_tf32, fp32_precision)
-    try:
-        yield
-    finally:
-        set_flags(*before)
+    return within(set_flags, enabled, deterministic, allow_tf32, fp32_precision)

@@ -6,8 +6,10 @@ products are computed as they are written, in twice the time (docs/kernels.md ha
 
 from __future__ import annotations
 
+import contextlib
+
 from tiny_torch import _core
-from tiny_torch.base.modes import Scope
+from tiny_torch.compat.backends._flags import within
 
 
 def is_available() -> bool:
@@ -20,24 +22,11 @@ def set_flags(_enabled: bool) -> tuple[bool]:
     return (_core.set_winograd(_enabled),)
 
 
-class flags(Scope):
+def flags(enabled: bool = False) -> contextlib.AbstractContextManager[None]:
     """Turns it on or off, until the ``with`` ends.
 
     >>> import tiny_torch as torch
     >>> with torch.backends.nnpack.flags(enabled=False):
     ...     y = torch.nn.functional.conv2d(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 3, 3))
     """
-
-    def __init__(self, enabled: bool = False) -> None:
-        self.enabled = enabled
-
-    def current(self) -> bool:
-        before = _core.set_winograd(True)
-        _core.set_winograd(before)
-        return before
-
-    def begin(self) -> None:
-        _core.set_winograd(self.enabled)
-
-    def restore(self, before: bool) -> None:
-        _core.set_winograd(before)
+    return within(set_flags, enabled)
