@@ -49,9 +49,9 @@ class Tensor(TensorBase):
     _view: _core.View | None
     _grad: Tensor | None
 
-    _hooks: dict  # a leaf's own; not there before the first
-    _post_hooks: dict
-    _latest: list  # [array, name of the edge], once `.data` was set: what nodes read then
+    _hooks: dict | None  # a leaf's own, once there was one
+    _post_hooks: dict | None
+    _latest: list | None  # [array, name of the edge], once `.data` was set: what nodes read then
 
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
 

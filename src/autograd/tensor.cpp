@@ -36,9 +36,9 @@ PyMemberDef tensor_fields[] = {
     {"edge", T_OBJECT_EX, offsetof(TensorObject, edge), 0, nullptr},
     {"_view", T_OBJECT_EX, offsetof(TensorObject, view), 0, nullptr},
     {"_grad", T_OBJECT_EX, offsetof(TensorObject, grad), 0, nullptr},
-    {"_hooks", T_OBJECT_EX, offsetof(TensorObject, hooks), 0, nullptr},
-    {"_post_hooks", T_OBJECT_EX, offsetof(TensorObject, post_hooks), 0, nullptr},
-    {"_latest", T_OBJECT_EX, offsetof(TensorObject, latest), 0, nullptr},
+    {"_hooks", T_OBJECT, offsetof(TensorObject, hooks), 0, nullptr},
+    {"_post_hooks", T_OBJECT, offsetof(TensorObject, post_hooks), 0, nullptr},
+    {"_latest", T_OBJECT, offsetof(TensorObject, latest), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyMemberDef view_fields[] = {{"base", T_OBJECT_EX, offsetof(ViewObject, base), 0, nullptr},
                              {"kind", T_INT, offsetof(ViewObject, kind), 0, nullptr},

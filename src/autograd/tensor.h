@@ -6,7 +6,7 @@ namespace tt::py {
 
 struct TensorObject {
   PyObject_HEAD PyObject *array, *edge, *view, *grad;
-  PyObject *hooks, *post_hooks;  // null before the first
+  PyObject *hooks, *post_hooks;  // null, Python's None, before the first
   PyObject* latest;  // null before `.data` is set; then as that of the arrays that it had
 };
 struct ViewObject {

@@ -155,3 +155,23 @@ def test_parameters_that_are_frozen_later():
         before = model[0].weight.detach().clone()
         run(torch.randn(4, 6))
         assert same_bits(before, model[0].weight) == (k % 2 == 1)
+
+
+def test_backward_goes_on_through_what_a_step_is_given():
+    run = record(lambda x: x.square().sum().backward())
+    w = torch.ones(3, requires_grad=True)
+    for x in (w, w, w * 3, w * 3, w):
+        run(x)
+    assert w.grad.tolist() == [2 + 2 + 18 + 18 + 2] * 3
+    assert any("with a history" in why for why in run.refusals)
+    assert len(run.programs()) > 0
+
+
+def test_what_a_step_reads_gets_a_history_later():
+    w, v, b = (torch.ones(3, requires_grad=wants) for wants in (True, True, False))
+    run = record(lambda: (b * w * w).sum().backward())
+    for _ in range(2):
+        run()
+    b.mul_(v)
+    run()
+    assert w.grad.tolist() == [6.0] * 3 and v.grad.tolist() == [1.0] * 3

@@ -29,8 +29,7 @@ os.register_at_fork(after_in_child=renew_lock)
 
 def add_to_grad(leaf, term) -> bool:
     """Adds a part of its gradient to ``leaf.grad``, if that is there and no hook is to see all."""
-    hooks = getattr(leaf, "_hooks", None) or getattr(leaf, "_post_hooks", None)
-    if hooks or leaf.edge is not LEAF:
+    if leaf._hooks or leaf._post_hooks or leaf.edge is not LEAF:
         return False
     with accumulating:
         so_far = leaf._grad

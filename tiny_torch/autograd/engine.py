@@ -327,14 +327,14 @@ class Run:
         for leaf in ready:
             if self.wanted is not None and (leaf, 0) not in self.wanted:
                 continue
-            if getattr(leaf, "_hooks", None):
+            if leaf._hooks:
                 within(self.mode, leaf._hooks.see, self, leaf)
             gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
             if not self.accumulate:
                 if gradient is not None:
                     self.found[(leaf, 0)] = as_users_see(gradient)
                 continue
-            post_hooks = getattr(leaf, "_post_hooks", None)
+            post_hooks = leaf._post_hooks
             row = None if self.record is None else self.record.enter_accumulation()
             seen = None
             if gradient is not None:

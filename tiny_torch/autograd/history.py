@@ -186,7 +186,7 @@ def set_data(self: Tensor, value: Tensor) -> None:
     edge = edge_of(self)  # which renews a view's
     before, self.array = self.array, value.array.alias()
     if type(before) is _core.NDArray:  # nodes that saved it read the new data: Node.with_new_data
-        latest = getattr(self, "_latest", None)
+        latest = self._latest
         if latest is None:
             latest = self._latest = [None, None]
         latest[:] = self.array, name_of_edge(edge)

@@ -270,7 +270,7 @@ class LeafHooks(OrderedDict):
 
 def add_to(leaf, name: str, hook: Hook) -> RemovableHandle:
     """A hook among a leaf's own."""
-    own = getattr(leaf, name, None)
+    own = getattr(leaf, name)
     if own is None:
         own = LeafHooks()
         setattr(leaf, name, own)

@@ -129,6 +129,8 @@ class Compiled:
         if key is None:
             return self.function(*args, **kwargs)
         inputs = [x for x in leaves if is_tensor(x)]
+        if self.steps:  # which store gradients in leaves
+            key = key, *[x.is_leaf for x in inputs]
         cases = self.cases.setdefault(key, [])
         for case in cases:
             values = case.tape.values_for(numbers) if numbers else ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Node, edge_of
+from tiny_torch.autograd.view import LEAF
 from tiny_torch.program.guards import Recorder
 from tiny_torch.program.values import MISSING
 from tiny_torch.tensor import Tensor, wrap
@@ -26,9 +27,11 @@ class StepGradients:
     """What a recorded step found and stored in ``.grad``, by piece."""
 
     def __init__(self, watch: Recorder, everything: list[Tensor]) -> None:
-        leaves = [i for i, t in enumerate(everything) if t.requires_grad and t.is_leaf]
+        leaves = [i for i, t in enumerate(everything) if t.requires_grad]
         self.leaves = leaves
-        if any(has_hooks(everything[i]) for i in leaves):
+        if not all(everything[i].is_leaf for i in leaves):
+            raise Refusal("reads a tensor with a history, through which backward() goes on")
+        if not all(is_plain_leaf(everything[i]) for i in leaves):
             raise Refusal("has hooks on tensors that it is given")
         self.before = watch.before
         self.held: list[int] = []  # leaves that had a gradient before the step
@@ -77,7 +80,7 @@ class StepGradients:
 
     def find(self, everything: list[Tensor]) -> list | None:
         """The arrays of gradients before a step; None if others are there, or hooks, than then."""
-        if any(map(has_hooks, map(everything.__getitem__, self.leaves))):
+        if not all(map(is_plain_leaf, map(everything.__getitem__, self.leaves))):
             return None
         grads = [everything[i]._grad for i in self.held]
         arrays = [g.array for g in grads if g is not None]
@@ -133,9 +136,13 @@ class StepRun:
         return True
 
 
+def is_plain_leaf(tensor: Tensor) -> bool:
+    """Whether its gradient is stored, and nobody else wants to see it."""
+    is_leaf = tensor.edge is LEAF if tensor._view is None else tensor.is_leaf
+    return is_leaf and not (tensor._hooks or tensor._post_hooks)
+
+
 def has_hooks(tensor: Tensor) -> bool:
     """Whether hooks want to see the tensor's gradient."""
-    target = edge_of(tensor)[0]
-    if isinstance(target, Node):
-        return bool(target.hooks)
-    return bool(getattr(target, "_hooks", None) or getattr(target, "_post_hooks", None))
+    node = edge_of(tensor)[0]
+    return bool(node.hooks) if isinstance(node, Node) else not is_plain_leaf(tensor)

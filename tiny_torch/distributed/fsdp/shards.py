@@ -71,7 +71,7 @@ class Shard:
             torch.empty(parameter.shape, dtype=self.dtype, device=parameter.device),
             parameter.is_floating_point(),
         )
-        hooks = getattr(parameter, "_hooks", None)
+        hooks = parameter._hooks
         if hooks:  # they see the whole's gradient
             self.whole._hooks = hooks
         before = piece_of(parameter)  # a part already, of tensor parallelism

@@ -125,7 +125,7 @@ class Reading:
         leaf = Leaf(number, names, kind_of(array), size, getattr(array, "storage_id", 0))
         if len(names) > 1:
             leaf.notes.append("one tensor: " + " = ".join(names))
-        hooks = len(getattr(tensor, "_hooks", {})) + len(getattr(tensor, "_post_hooks", {}))
+        hooks = len(tensor._hooks or ()) + len(tensor._post_hooks or ())
         if hooks:
             leaf.notes.append(f"{count_text(hooks, 'hook')}, not called here")
         self.facts.leaves.append(leaf)
