@@ -1,6 +1,7 @@
 #include "cpu/cast/copy_blocks.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "core/devices/gil.h"
 #include "core/dtypes/with_type.h"
@@ -62,24 +63,24 @@ void copy_run(char* to, const char* from, int64_t bytes) {
   if (bytes % 16) move<Words>(to + bytes - 16, from + bytes - 16);
 }
 
+template <int64_t kBytes>
+using Known = std::integral_constant<int64_t, kBytes>;
+
 void copy_runs(const Iter& iter, int64_t item) {
   const int64_t size = iter.shape[0], bytes = size * item;
   const Blocks blocks(iter, 1);
   const auto copy_by = [&](auto run) {
     for_each_block(blocks, size, [=](char* to, const char* from) { run(to, from, bytes); });
   };
-  switch (bytes) {
-    case 32:
-      return copy_by([](auto... run) { copy_run<32>(run...); });
-    case 64:
-      return copy_by([](auto... run) { copy_run<64>(run...); });
-    case 128:
-      return copy_by([](auto... run) { copy_run<128>(run...); });
-    case 256:
-      return copy_by([](auto... run) { copy_run<256>(run...); });
-  }
+  const auto copy_of = [&](auto known) {
+    copy_by([](auto... run) { copy_run<decltype(known)::value>(run...); });
+  };
+  const auto is_one_of = [&](auto... known) {
+    return ((bytes == known && (copy_of(known), true)) || ...);
+  };
+  if (is_one_of(Known<32>(), Known<64>(), Known<128>(), Known<256>())) return;
   if (bytes >= 16)
-    copy_by([](auto... run) { copy_run<0>(run...); });
+    copy_of(Known<0>());
   else
     copy_by([](char* to, const char* from, int64_t bytes) { std::memcpy(to, from, bytes); });
 }

@@ -85,17 +85,9 @@ inline void transform_weights(const ConvSum& g, const WinogradPlan& plan, int64_
 template <int Rows, int Vectors>
 void multiply_plane(const float* v, int64_t tile, const float* u, int64_t depth, bool add,
                     float* sums) {
-  constexpr int n = lanes<float>;
   Vec<float> sum[Rows][Vectors] = {};
   add_products<float, Rows>(sum, v, tile, 1, u, depth);
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 2
-    for (int i = 0; i < Vectors; ++i) {
-      float* to = sums + r * kCols<float> + i * n;
-      store(to, add ? load(to) + sum[r][i] : sum[r][i]);
-    }
-  }
+  store_sums(sum, add, sums);
 }
 
 // All planes of a panel's sums (planes, tiles, kCols).

@@ -90,56 +90,76 @@ struct InnerPixels {
   }
 };
 
+// f(offset, vector) of each pixel inside.
+template <class F>
+void for_each_pixel(const Images& s, const Pixels2d& p, const InnerPixels& in, const F& f) {
+  for (int64_t i = 0; i < in.rows; ++i)
+    for (int64_t j = 0; j < in.columns; ++j)
+      f(in.at + i * s.row + j * s.column, in.first + (i * p.width + j) * lanes<float>);
+}
+
+// f(offset, count) of up to L neighbours at a time.
+template <class F>
+void for_each_run(const Images& s, const InnerPixels& in, const F& f) {
+  const int64_t length = in.flat ? in.rows * in.columns : in.columns;
+  for (int64_t i = 0; i < (in.flat ? 1 : in.rows); ++i)
+    for (int64_t j = 0; j < length; j += lanes<float>)
+      f(in.at + i * s.row + j, smaller(lanes<float>, length - j));
+}
+
+// The vectors of the pixels inside, one after the other.
+template <class T>
+struct InnerVectors {
+  T* at;
+  int64_t columns, gap, column = 0;
+  InnerVectors(T* vectors, const Pixels2d& p, const InnerPixels& in)
+      : at(vectors + in.first), columns(in.columns), gap((p.width - in.columns) * lanes<float>) {}
+  T* next() {
+    T* const now = at;
+    at += lanes<float>;
+    if (++column == columns) {
+      column = 0;
+      at += gap;
+    }
+    return now;
+  }
+};
+
 // The vectors of L channels from c on; pixels that lie outside are not written.
 inline void read_pixels(const Images& s, const Pixels2d& p, int64_t n, int64_t c, float* vectors) {
   constexpr int64_t L = lanes<float>;
   const InnerPixels in(s, p);
-  const int64_t count = smaller(L, s.channels - c), start = n * s.image + c * s.channel + in.at;
-  vectors += in.first;
-  if (s.channel == 1 || s.column != 1) {
-    for (int64_t i = 0; i < in.rows; ++i, vectors += p.width * L) {
-      const float* from = s.data + start + i * s.row;
-      for (int64_t j = 0; j < in.columns; ++j, from += s.column) {
-        Vec<float> v{};
-        if (s.channel == 1) {
-          v = count == L ? load(from) : load_partial(from, count);
-        } else {
-          for (int64_t k = 0; k < count; ++k) v[k] = element(from + k * s.channel);
-        }
-        store(vectors + j * L, v);
-      }
-    }
-    return;
+  const int64_t count = smaller(L, s.channels - c), start = n * s.image + c * s.channel;
+  const float* const from = s.data + start;
+  if (s.channel == 1) {
+    return for_each_pixel(s, p, in, [=](int64_t at, int64_t to) {
+      store(vectors + to, count == L ? load(from + at) : load_partial(from + at, count));
+    });
   }
-  const int64_t length = in.flat ? in.rows * in.columns : in.columns;
-  const int64_t gap = (p.width - in.columns) * L, end = s.extent - (count - 1) * s.channel;
-  for (int64_t i = 0; i < (in.flat ? 1 : in.rows); ++i) {
-    int64_t column = 0;
-    for (int64_t j = 0; j < length; j += L) {
-      const int64_t here = smaller(L, length - j), at = start + i * s.row + j;
-      Vec<float> block[L];
-      if (at + L <= end) {
-#pragma GCC unroll 16
-        for (int k = 0; k < L; ++k)
-          block[k] = load(s.data + at + smaller(k, count - 1) * s.channel);
-      } else {
-        for (int k = 0; k < L; ++k) {
-          block[k] = load_partial(s.data + at + smaller(k, count - 1) * s.channel, here);
-        }
-      }
-      transpose<float>(block);
-#pragma GCC unroll 16
-      for (int k = 0; k < L; ++k) {
-        if (k >= here) break;
-        store(vectors, block[k]);
-        vectors += L;
-        if (++column == in.columns) {
-          column = 0;
-          vectors += gap;
-        }
-      }
-    }
+  if (s.column != 1) {
+    return for_each_pixel(s, p, in, [=](int64_t at, int64_t to) {
+      Vec<float> v{};
+      for (int64_t k = 0; k < count; ++k) v[k] = element(from + at + k * s.channel);
+      store(vectors + to, v);
+    });
   }
+  InnerVectors<float> inner(vectors, p, in);
+  const int64_t end = s.extent - (count - 1) * s.channel;
+  for_each_run(s, in, [&](int64_t at, int64_t here) {
+    Vec<float> block[L];
+    if (start + at + L <= end) {
+#pragma GCC unroll 16
+      for (int k = 0; k < L; ++k) block[k] = load(from + at + smaller(k, count - 1) * s.channel);
+    } else {
+      for (int k = 0; k < L; ++k)
+        block[k] = load_partial(from + at + smaller(k, count - 1) * s.channel, here);
+    }
+    transpose<float>(block);
+#pragma GCC unroll 16
+    for (int k = 0; k < L; ++k) {
+      if (k < here) store(inner.next(), block[k]);
+    }
+  });
 }
 
 // The other way.
@@ -148,48 +168,33 @@ inline void write_pixels(const Images& s, const Pixels2d& p, int64_t n, int64_t 
   constexpr int64_t L = lanes<float>;
   const InnerPixels in(s, p);
   const int64_t count = smaller(L, s.channels - c);
-  float* const start = s.data + n * s.image + c * s.channel + in.at;
-  vectors += in.first;
-  if (s.channel == 1 || s.column != 1) {
-    for (int64_t i = 0; i < in.rows; ++i, vectors += p.width * L) {
-      float* to = start + i * s.row;
-      for (int64_t j = 0; j < in.columns; ++j, to += s.column) {
-        if (s.channel == 1) {
-          const Vec<float> v = load(vectors + j * L);
-          count == L ? store(to, v) : store_partial(to, v, count);
-        } else {
-          for (int64_t k = 0; k < count; ++k) to[k * s.channel] = vectors[j * L + k];
-        }
-      }
-    }
-    return;
+  float* const to = s.data + n * s.image + c * s.channel;
+  if (s.channel == 1) {
+    return for_each_pixel(s, p, in, [=](int64_t at, int64_t from) {
+      const Vec<float> v = load(vectors + from);
+      count == L ? store(to + at, v) : store_partial(to + at, v, count);
+    });
   }
-  const int64_t length = in.flat ? in.rows * in.columns : in.columns;
-  const int64_t gap = (p.width - in.columns) * L;
-  for (int64_t i = 0; i < (in.flat ? 1 : in.rows); ++i) {
-    int64_t column = 0;
-    for (int64_t j = 0; j < length; j += L) {
-      const int64_t here = smaller(L, length - j);
-      Vec<float> block[L] = {};
-#pragma GCC unroll 16
-      for (int k = 0; k < L; ++k) {
-        if (k >= here) break;
-        block[k] = load(vectors);
-        vectors += L;
-        if (++column == in.columns) {
-          column = 0;
-          vectors += gap;
-        }
-      }
-      transpose<float>(block);
-      float* to = start + i * s.row + j;
-#pragma GCC unroll 16
-      for (int k = 0; k < L; ++k, to += s.channel) {
-        if (k >= count) break;
-        here == L ? store(to, block[k]) : store_partial(to, block[k], here);
-      }
-    }
+  if (s.column != 1) {
+    return for_each_pixel(s, p, in, [=](int64_t at, int64_t from) {
+      for (int64_t k = 0; k < count; ++k) to[at + k * s.channel] = vectors[from + k];
+    });
   }
+  InnerVectors<const float> inner(vectors, p, in);
+  for_each_run(s, in, [&](int64_t at, int64_t here) {
+    Vec<float> block[L] = {};
+#pragma GCC unroll 16
+    for (int k = 0; k < L; ++k) {
+      if (k < here) block[k] = load(inner.next());
+    }
+    transpose<float>(block);
+    float* row = to + at;
+#pragma GCC unroll 16
+    for (int k = 0; k < L; ++k, row += s.channel) {
+      if (k >= count) break;
+      here == L ? store(row, block[k]) : store_partial(row, block[k], here);
+    }
+  });
 }
 
 // ---- Transforms. Vectors of a plane lie `plane` elements from those of the one before.
@@ -227,6 +232,19 @@ inline void transform_source(const float* vectors, int64_t width, int64_t rows, 
         t0[r] = t2[r];
         t1[r] = t3[r];
       }
+    }
+  }
+}
+
+// Writes sums (Rows, Vectors of kCols), or adds them to what is there.
+template <int Rows, int Vectors>
+void store_sums(const Vec<float> (&sum)[Rows][Vectors], bool add, float* sums) {
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+    for (int i = 0; i < Vectors; ++i) {
+      float* to = sums + r * kCols<float> + i * lanes<float>;
+      store(to, add ? load(to) + sum[r][i] : sum[r][i]);
     }
   }
 }

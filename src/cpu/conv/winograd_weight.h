@@ -81,17 +81,9 @@ inline void transform_result(const Images& y, const TileBlock& at, float* vector
 template <int Rows, int Vectors>
 void add_tiles(const float* x, int64_t x_tile, const float* y, int64_t y_tile, int64_t tiles,
                bool add, float* sums) {
-  constexpr int n = lanes<float>;
   Vec<float> sum[Rows][Vectors] = {};
   add_products<float, Rows>(sum, x, 1, x_tile, y, tiles, y_tile);
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 2
-    for (int i = 0; i < Vectors; ++i) {
-      float* to = sums + r * kCols<float> + i * n;
-      store(to, add ? load(to) + sum[r][i] : sum[r][i]);
-    }
-  }
+  store_sums(sum, add, sums);
 }
 
 // Rows [c, c_end) of a plane's sums in all panels, from so many tiles.

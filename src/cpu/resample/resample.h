@@ -107,25 +107,21 @@ void sum_rows(const ResampleArgs& g, const S* x, const int64_t* at, T* sums) {
   const int64_t width = g.axis[2].in * (g.channels_last ? g.channels : 1);
   Taps<S> taps;
   bool first = true;
-  for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
-    for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
-      const S* row = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
-      const T weight = T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j);
-      if (pairs) {
-        taps.x[taps.count] = row;
-        taps.weight[taps.count] = weight;
-        if (++taps.count < 2) continue;
-        taps.add_to(sums, width, first);
-      } else {
-        const T divisor = divides ? number<T>(g.divisor) * number<T>(d.divisor, d.source[i]) *
-                                        number<T>(h.divisor, h.source[j])
-                                  : T(1);
-        first ? add_tap<true>(g, row, sums, weight, divisor)
-              : add_tap<false>(g, row, sums, weight, divisor);
-      }
-      first = false;
+  for_each_seen<T>(g, x, at, [&](const S* row, T weight, int64_t i, int64_t j) {
+    if (pairs) {
+      taps.x[taps.count] = row;
+      taps.weight[taps.count] = weight;
+      if (++taps.count < 2) return;
+      taps.add_to(sums, width, first);
+    } else {
+      const T divisor = divides ? number<T>(g.divisor) * number<T>(d.divisor, d.source[i]) *
+                                      number<T>(h.divisor, h.source[j])
+                                : T(1);
+      first ? add_tap<true>(g, row, sums, weight, divisor)
+            : add_tap<false>(g, row, sums, weight, divisor);
     }
-  }
+    first = false;
+  });
   if (taps.count) {
     taps.add_to(sums, width, first);
   } else if (first) {

@@ -7,6 +7,16 @@
 namespace tt::cpu {
 namespace {
 
+// f(row of x, weight, i, j) of each that a row of the result sees: entries of the axes D and H.
+template <class T, class S, class F>
+void for_each_seen(const ResampleArgs& g, const S* x, const int64_t* at, const F& f) {
+  const LinearAxis &d = g.axis[0], &h = g.axis[1];
+  for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i)
+    for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j)
+      f(x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3],
+        T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j), i, j);
+}
+
 // The rows of x that a row of the result sees, and their weights.
 template <class S>
 struct SeenRows {
@@ -17,13 +27,10 @@ struct SeenRows {
   int count = 0;
 
   SeenRows(const ResampleArgs& g, const S* x, const int64_t* at) {
-    const LinearAxis &d = g.axis[0], &h = g.axis[1];
-    for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
-      for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
-        row[count] = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
-        weight[count++] = T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j);
-      }
-    }
+    for_each_seen<T>(g, x, at, [this](const S* seen, T its_weight, int64_t, int64_t) {
+      row[count] = seen;
+      weight[count++] = its_weight;
+    });
   }
 };
 
