@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from helpers import same_bits
 
 import tiny_torch as torch
 from tiny_torch import nn
@@ -355,6 +356,52 @@ def test_gradients_under_create_graph_are_the_last():
             with pytest.raises(RuntimeError, match="does not currently support double backward"):
                 use()
     assert torch.func.grad(compiled)(torch.tensor(3.0)) == 6
+
+
+def test_gradients_are_not_differentiated_by_their_seeds():
+    compiled = Compiled(lambda x: x * x)
+    for _ in range(3):
+        x, seed = (torch.tensor(3.0, requires_grad=True) for _ in range(2))
+        (grad,) = torch.autograd.grad(compiled(x), x, seed, create_graph=True)
+        for use in (grad.backward, lambda g=grad, seed=seed: torch.autograd.grad(g, seed)):
+            with pytest.raises(RuntimeError, match="does not currently support double backward"):
+                use()
+
+
+def test_transforms_run_the_function_itself():
+    def f(x):
+        return (x * x).sin()
+
+    def twice(f):
+        return torch.func.grad(lambda x: torch.func.grad(lambda x: f(x).sum())(x).sum())
+
+    def along(f):
+        return lambda x: torch.func.jvp(f, (x,), (x,))[1]
+
+    compiled, x = Compiled(f), torch.arange(1.0, 5)
+    for _ in range(3):
+        compiled(x.clone().requires_grad_()).sum().backward()
+        for transform in (along, twice, torch.func.jacfwd, torch.func.hessian):
+            assert same_bits(transform(compiled)(x), transform(f)(x))
+    assert compiled.recorded == 1
+
+
+def test_a_gradient_that_becomes_nan_is_told_of():
+    scale = nn.Parameter(torch.ones(2))
+    compiled = Compiled(lambda x: (x.sqrt() * 0).sqrt() * scale)
+    words = "'CompiledFunctionBackward' returned nan"
+    for detects in (False, True, True):
+        x = torch.tensor([0.0, 1.0], requires_grad=True)
+        y = compiled(x).sum()
+        if not detects:
+            y.backward()
+            continue
+        with (
+            torch.autograd.set_detect_anomaly(True),
+            pytest.warns(UserWarning),
+            pytest.raises(RuntimeError, match=words),
+        ):
+            y.backward()
 
 
 def test_a_result_that_is_answered_twice_is_one_tensor():

@@ -175,3 +175,27 @@ def test_what_a_step_reads_gets_a_history_later():
     b.mul_(v)
     run()
     assert w.grad.tolist() == [6.0] * 3 and v.grad.tolist() == [1.0] * 3
+
+
+def test_a_step_that_is_a_method():
+    class Training:
+        def __init__(self, lr):
+            self.weight = torch.ones(2, requires_grad=True)
+            self.optimizer = torch.optim.SGD([self.weight], lr=lr)
+
+        def step(self, x, power=2):
+            self.optimizer.zero_grad()
+            loss = (self.weight * x).pow(power).sum()
+            loss.backward()
+            self.optimizer.step()
+            return loss
+
+        recorded = record(step, fullgraph=True)
+
+    for lr in (0.1, 0.2):
+        eager, program = Training(lr), Training(lr)
+        for k in range(4):
+            x = torch.full((2,), 0.1 * k + 0.1)
+            assert same_bits(program.recorded(x, power=2), eager.step(x))
+            assert same_bits(program.weight, eager.weight)
+    assert Training.recorded.recorded == 2  # one each

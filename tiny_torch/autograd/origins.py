@@ -113,10 +113,11 @@ def arrays_of(gradients: Any) -> list[Any]:
 
 
 def has_floats(value: Any) -> bool:
-    """Whether it is an array of floats that has numbers to look at."""
+    """Whether it is an array of floats that has numbers to look at; tensors are ends of edges."""
     dtype = getattr(value, "dtype", None)
     return (
         isinstance(dtype, _core.dtype)
+        and not isinstance(value, _core.TensorBase)
         and dtype.is_floating_point
         and value.device != "meta"
         and math.prod(value.shape) > 0

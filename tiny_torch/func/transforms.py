@@ -17,7 +17,7 @@ from typing import Any
 from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
 from tiny_torch.autograd.graph import Node, edge_of
-from tiny_torch.base.modes import Setting, Several, modes
+from tiny_torch.base.modes import Setting, Several, modes, thread
 from tiny_torch.base.pytree import tree_flatten, tree_map, tree_unflatten
 from tiny_torch.func.samples import Samples
 from tiny_torch.functions.shape.join import stack
@@ -227,7 +227,8 @@ class Point:
     def run(self, func: Callable, **kwargs: Any) -> Any:
         """The function at the marks."""
         samples = [mode for mode in modes.op_modes if isinstance(mode, Samples)]
-        with Several(*[Setting(mode, "in_gradient", True) for mode in samples]):
+        settings = [Setting(mode, "in_gradient", True) for mode in samples]
+        with Several(Setting(thread, "in_transform", True), *settings):
             return func(*self.args, **kwargs)
 
     def pull(self, outputs: list, weights: Any, create_graph: bool = True) -> list:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import threading
+import types
 import weakref
 from collections.abc import Callable, Mapping
 from operator import is_
@@ -22,7 +23,7 @@ from tiny_torch.amp.state import OwnCasts
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.devices import side_streams, wait_for_streams
-from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes
+from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes, thread
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.program.gradients import Gradients, Graph, laid_out
 from tiny_torch.program.guards import CHANGES, Recorder, is_capturing
@@ -104,22 +105,21 @@ class Compiled:
             print(f"refused: the function {why}")
 
     def __reduce__(self) -> tuple:
-        return (
-            functools.partial(
-                Compiled,
-                fullgraph=self.fullgraph,
-                steps=self.steps,
-                passes=self.choices,
-                graphs=self.graphs,
-                dynamic=self.dynamic,
-            ),
-            (self.function,),
-        )
+        options: dict[str, Any] = {
+            "fullgraph": self.fullgraph, "steps": self.steps, "passes": self.choices,
+            "graphs": self.graphs, "dynamic": self.dynamic,
+        }  # fmt: skip
+        return functools.partial(Compiled, **options), (self.function,)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Of a class, its objects' method: the object is an argument, and has its own programs."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
             modes.bits & ~(NO_GRAD | INFERENCE | WATCHED)
             or stance.name == "force_eager"
+            or thread.in_transform
             or _core.is_recording()
         ):
             return self.function(*args, **kwargs)

@@ -65,7 +65,8 @@ class Gradients(Op):
         if any(isinstance(g, Tensor) for g in grads):  # under create_graph
             arrays = tuple(map(without_graph, grads))
             first = self.backward(tuple(map(without_graph, saved)), arrays, needs)
-            node = Node(SecondGradients(len(first)), saved[3], ())
+            seeds = [edge_of(g) if isinstance(g, Tensor) else None for g in grads]
+            node = Node(SecondGradients(len(first)), (*saved[3], *seeds), ())
             return tuple([g if g is None else wrap(g, (node, k)) for k, g in enumerate(first)])
         graph = saved[0]
         seeds = [
@@ -87,13 +88,13 @@ class Gradients(Op):
 
 
 class SecondGradients(Op):
-    """Gradients that nobody can differentiate further."""
+    """Gradients that nobody can differentiate further, by the inputs or by the seeds."""
 
     node_name = "CompiledFunctionBackward"
     __name__ = "CompiledFunctionBackward"
 
     def __init__(self, outputs: int) -> None:
-        self.outputs = self.arity = outputs
+        self.outputs = outputs
 
     def backward(self, saved: tuple, grad: Any, needs: Any) -> tuple:
         raise RuntimeError(
