@@ -176,6 +176,19 @@ bool is_same_dict(PyObject* now, PyObject* before) {
 // same. No code of Python's runs, but for numbers of classes of their own.
 bool is_same(PyObject* now, PyObject* before) {
   if (now == before) return true;
+  if (PyBytes_Check(before) && !PyBytes_Check(now)) return has_bytes(now, before);
+  if (PyFloat_CheckExact(now) && PyFloat_CheckExact(before)) {
+    const double x = PyFloat_AS_DOUBLE(now), y = PyFloat_AS_DOUBLE(before);
+    return std::memcmp(&x, &y, sizeof(x)) == 0;  // -0.0 is not 0.0
+  }
+  if (PyODict_Check(now) && PyDict_GET_SIZE(now) > 1) {  // which has an order of its own
+    const Owned items(PyObject_CallMethod(now, "items", nullptr));
+    const Owned list(items ? PySequence_List(items) : nullptr);
+    const Owned items_before(PyDict_Check(before) ? PyDict_Items(before) : nullptr);
+    if (list && items_before) return is_same(list, items_before);
+    PyErr_Clear();
+    return false;
+  }
   if (PyDict_Check(now)) return PyDict_Check(before) && is_same_dict(now, before);
   const bool are_lists = PyList_Check(now) && PyList_Check(before);
   if (are_lists || (PyTuple_Check(now) && PyTuple_Check(before))) {

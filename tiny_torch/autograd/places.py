@@ -45,7 +45,7 @@ class ModulePaths:
     """The paths of modules within the outermost one that runs: "blocks.0.attention"."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, int], str] = {}
+        self.found: dict[int, dict[int, str]] = {}  # by the outermost, by module
         self.kept: list[Any] = []  # whose ids may not pass to others
 
     def path(self, modules: list[Any]) -> str:
@@ -53,11 +53,10 @@ class ModulePaths:
         if not modules:
             return ""
         root, module = modules[-1], modules[0]
-        key = id(root), id(module)
-        if key not in self.found:
-            self.kept += [root, module]
-            names = {id(m): name for name, m in root.named_modules()}
-            name = type(root).__name__
-            inner = names.get(id(module), f"({type(module).__name__})")
-            self.found[key] = f"{name}.{inner}" if inner else name
-        return self.found[key]
+        if id(root) not in self.found:
+            named = list(root.named_modules())
+            self.kept += [root, named]
+            self.found[id(root)] = {id(m): name for name, m in named}
+        name = type(root).__name__
+        inner = self.found[id(root)].get(id(module), f"({type(module).__name__})")
+        return f"{name}.{inner}" if inner else name

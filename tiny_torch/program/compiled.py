@@ -10,7 +10,6 @@ the function runs as it is, and `Compiled.refusals` says why.
 from __future__ import annotations
 
 import functools
-import itertools
 import threading
 import types
 import weakref
@@ -25,27 +24,22 @@ from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes, thread
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
-from tiny_torch.program.gradients import Gradients, Graph, laid_out
+from tiny_torch.program.gradients import Gradients, Graph, laid_out, share_memory
 from tiny_torch.program.guards import CHANGES, Recorder, is_capturing
-from tiny_torch.program.kinds import TENSORS, is_flat, kind_of
+from tiny_torch.program.kinds import HISTORY, TENSORS, histories_of, is_flat, kind_of
 from tiny_torch.program.numbers import Tape, with_values
 from tiny_torch.program.show import text_of
+from tiny_torch.program.stance import stance
 from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks
 from tiny_torch.program.values import PLAIN
 from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 8  # recordings of a function; what comes then runs as it is
+FULL = f"has {LIMIT} recordings: calls of other kinds run as they are"
 RECOMPILES = "Detected recompile when torch.compile stance is 'fail_on_recompile'"
 NOTHING = _core.full((0,), 0, _core.float32, "cpu")  # in the place of an array that no launch uses
 
 
-class Stance(threading.local):
-    """What `torch.compiler.set_stance` has set, for this thread."""
-
-    name = "default"
-
-
-stance = Stance()
 every: weakref.WeakSet[Any] = weakref.WeakSet()  # what has recordings, or kin, to forget
 
 
@@ -91,6 +85,7 @@ class Compiled:
         self.cases: dict[Any, list[Case]] = {}
         self.refusals: list[str] = []
         self.recorded = 0
+        self.lost = self.waits = 0  # recordings without a backward, and calls until the next
 
     def programs(self) -> list[tuple[str, Any, list]]:
         """Of each program: what it is ("forward", "backward", "step"), itself, its lines."""
@@ -139,7 +134,11 @@ class Compiled:
                 return self.function(*args, **kwargs) if done is None else done[0]
         if stance.name == "fail_on_recompile":
             raise RuntimeError(RECOMPILES)
-        if self.recorded >= LIMIT or stance.name == "eager_on_recompile":
+        self.drop_lost(cases)
+        if self.recorded >= LIMIT or self.waits or stance.name == "eager_on_recompile":
+            if self.recorded >= LIMIT and FULL not in self.refusals:
+                self.refusals.append(FULL)
+            self.waits -= self.waits > 0
             return self.function(*args, **kwargs)
         recorder = Recorder(self.steps, function=self.function)
         try:
@@ -147,7 +146,6 @@ class Compiled:
                 return self.function(*args, **kwargs)
             self.recorded += 1
             tape = Tape(numbers, self.varying(numbers, cases))
-            cases[:] = [case for case in cases if not case.is_lost()]
             case = Case(inputs, self.steps, self.passes, tape)
             case.uncaptured = ["forward", "backward", "step"] if self.graphs else []
             case.note = self.refusals.append
@@ -165,6 +163,15 @@ class Compiled:
                 raise RuntimeError(f"torch.compile(fullgraph=True): the function {case.refusal}")
         return result
 
+    def drop_lost(self, cases: list[Case]) -> None:
+        """Those whose results were dropped, as in a validation: the next comes ever later."""
+        kept = [case for case in cases if not case.is_lost()]
+        if lost := len(cases) - len(kept):
+            cases[:] = kept
+            self.recorded -= lost
+            self.lost = min(self.lost + lost, 10)
+            self.waits = (1 << self.lost) - 2
+
     def varying(self, numbers: list[float], cases: list[Case]) -> set[int]:
         """Which of the numbers a recording is to follow."""
         if self.dynamic is not None:
@@ -173,36 +180,6 @@ class Compiled:
             return set()  # what it answers might hold one
         pairs = [pair for case in cases for pair in enumerate(case.tape.given)]
         return {i for i, x in pairs if repr(x) != repr(numbers[i])}
-
-
-def record(
-    step: Callable[..., Any], *, fullgraph: bool = False, passes: Mapping[str, bool] | None = None
-) -> Compiled:
-    """A whole step of a training as a program: forward, `backward()` and what stands around them.
-
-    The gradients are stored in ``.grad`` as `backward` does. `zero_grad`, clipping, optimizers'
-    steps and schedulers' are called in every run, where they stand, as their numbers change. The
-    results are tensors without a history, or None. With `fullgraph`, RuntimeError where the step
-    cannot be recorded. `passes` turns some on or off: ``{"recompute": True}`` takes less memory and
-    more time; ValueError for a name that none has (docs/program.md lists them).
-
-    >>> import tiny_torch as torch
-    >>> from tiny_torch.program import record
-    >>> w = torch.ones(2, requires_grad=True)
-    >>> optimizer = torch.optim.SGD([w], lr=0.1)
-    >>> @record
-    ... def step(x):
-    ...     optimizer.zero_grad()
-    ...     loss = (w * x).square().sum()
-    ...     loss.backward()
-    ...     optimizer.step()
-    ...     return loss
-    >>> for _ in range(3):
-    ...     loss = step(torch.ones(2))
-    >>> loss
-    tensor(0.8192)
-    """
-    return Compiled(step, fullgraph=fullgraph, steps=True, passes=passes)
 
 
 class Case:
@@ -224,6 +201,7 @@ class Case:
         self.bound: list[tuple[int, Tensor]] = []  # arguments that the code reads elsewhere, too
         self.offsets: list[tuple[int, int]] = []  # of arguments, where they count
         self.wants: list[int] = []  # which of everything get a gradient
+        self.histories: Any = None  # of arguments, where the code may ask for them
         self.objects: list[Any] = []  # among the arguments: their ids stay their own
         self.uncaptured: list[str] = []  # of the programs, those that may become CUDA graphs
         self.note: Any = None  # takes why one has not
@@ -234,6 +212,7 @@ class Case:
     def record(self, watch: Recorder, call: Callable[[], Any]) -> Any:
         """The function's result, computed while it is recorded."""
         inputs = self.everything
+        histories = histories_of(inputs)
         watch.recording.follow(self.tape)
         watch.is_following = bool(self.tape.varying)
         try:
@@ -253,6 +232,7 @@ class Case:
         self.arrays = [t.array for t in self.beside]
         self.required = [t.requires_grad for t in self.beside]
         self.guards = watch.finish()
+        self.histories = histories if HISTORY & watch.names.keys() else None
         try:
             if watch.effect:
                 raise Refusal(watch.effect)
@@ -335,6 +315,7 @@ class Case:
             believed or program.repeats(arrays, found)
         ):
             raise Refusal("has other results when it is run again")
+        self.step.uses = [program.uses(i) for i in range(len(arrays) - len(held), len(arrays))]
         self.program = program
         self.programs.append(("step", program, watch.places))
         return result
@@ -388,6 +369,7 @@ class Case:
             and all(map(is_, [t.array for t in self.beside], self.arrays))
             and [t.requires_grad for t in self.beside] == self.required
             and all(inputs[i] is t for i, t in self.bound)
+            and (self.histories is None or self.histories == histories_of(inputs))
             and all(inputs[i].array.offset == offset for i, offset in self.offsets)
             and not self.is_lost()
             and (
@@ -436,8 +418,7 @@ class Case:
         if held is None:
             return None
         arrays = [t.array for t in everything]
-        used = map(self.program.uses, range(len(arrays), len(arrays) + len(held)))
-        arrays += [a if is_used else NOTHING for a, is_used in zip(held, used, strict=True)]
+        arrays += [a if used else NOTHING for a, used in zip(held, self.step.uses, strict=True)]
         if self.uncaptured:
             self.capture("step", self.program, arrays)
         run = StepRun(self.step, everything, held, len(self.places), fill)
@@ -490,9 +471,3 @@ class Case:
                 "torch.compile: a check within backward has failed that held when it was recorded"
             )
         return done[0]
-
-
-def share_memory(arrays: list) -> bool:
-    """Whether two that are not one have an element in common."""
-    pairs = itertools.combinations(arrays, 2)
-    return any(a is not b and a.storage_id == b.storage_id and a.overlaps(b) for a, b in pairs)

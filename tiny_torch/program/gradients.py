@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
@@ -121,3 +122,9 @@ def laid_out(array: Any, layout: tuple) -> Any:
     fresh = _core.empty_strided(*layout, array.dtype, array.device)
     fresh.copy_(array)
     return fresh
+
+
+def share_memory(arrays: list) -> bool:
+    """Whether two that are not one have an element in common."""
+    pairs = itertools.combinations(arrays, 2)
+    return any(a is not b and a.storage_id == b.storage_id and a.overlaps(b) for a, b in pairs)

@@ -18,6 +18,7 @@ import gc
 import io
 import itertools
 import os
+import pickle
 import queue
 import random
 import sys
@@ -34,7 +35,7 @@ from tiny_torch.base.devices import cuda_accelerator, default, side_streams
 from tiny_torch.base.modes import modes, thread
 from tiny_torch.nn.modules.module import Module
 from tiny_torch.program.numbers import asks_types, give_floats, with_values
-from tiny_torch.program.reading import DICE, DRAWS, Reader
+from tiny_torch.program.reading import CHANGES, DICE, DRAWS, Reader
 from tiny_torch.program.values import (
     DEPTH,
     is_of_python,
@@ -47,13 +48,14 @@ from tiny_torch.program.values import (
 EFFECTS = {
     builtins.print, builtins.input, builtins.open, datetime.datetime.now, datetime.datetime.today,
     datetime.datetime.utcnow, datetime.date.today, os.urandom, os.system, os.write, os.stat,
-    os.listdir, os.getpid, _thread.start_new_thread, np.fromfile, warnings.warn,
+    os.listdir, os.scandir, os.getpid, os.putenv, os.unsetenv, _thread.start_new_thread,
+    np.fromfile, pickle.dump, warnings.warn,
     time.sleep, time.localtime, time.gmtime, time.ctime, time.strftime,
     *[getattr(time, name + end) for name in
       ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns")],
 }  # fmt: skip
-OWNERS = (contextvars.ContextVar, io.TextIOBase, queue.SimpleQueue)  # of methods that have
-CHANGES = "changes what it reads: a global, a closure's variable or an attribute"
+OWNERS = (contextvars.ContextVar, io.IOBase, queue.SimpleQueue)  # of methods that have, and
+MODULES = ("_csv", "sqlite3")  # of such
 WRAPPERS = ("contextlib.py", "functools.py")  # whose functions call the user's
 IMPORT = vars(_frozen_importlib)["_find_and_load"].__code__  # which another call does not run
 READERS = ("linecache", "tokenize")  # of the line that a warning shows
@@ -117,11 +119,11 @@ class Recorder(Reader):
 
     def close(self) -> None:
         """Ends it, however far it got: a signal's handler may raise between any two lines."""
-        sys.setprofile(self.before_profile)
         self.recording.stop()
         thread.watch = self.outer
         if self.collects:
             gc.enable()
+        set_profile(self.before_profile)
 
     def finish(self) -> tuple:
         """The guards. Notes what has changed while it was recorded."""
@@ -171,13 +173,12 @@ class Recorder(Reader):
                 owner = getattr(argument, "__self__", None)
                 if isinstance(owner, DICE):
                     self.note(DRAWS)
-                if isinstance(owner, OWNERS):
+                if not known and (isinstance(owner, OWNERS) or type(owner).__module__ in MODULES):
                     self.note(f"calls {type(owner).__name__}.{argument.__name__}()")
             except TypeError:
                 return  # not hashable: none of those
         elif event == "return":
-            file = frame.f_code.co_filename
-            if isinstance(argument, Module) or not (is_ours(frame.f_code) or is_of_python(file)):
+            if isinstance(argument, Module) or is_users(frame) or is_of_users_call(frame):
                 self.reach(argument, DEPTH)
         elif event == "call" and frame.f_code is IMPORT:
             self.importing = frame
@@ -206,7 +207,7 @@ class Recorder(Reader):
                 self.launches = self.recording.launches
             self.pieces[-1].calls.append(call)
         profile = sys.getprofile()
-        sys.setprofile(self.before_profile)
+        set_profile(self.before_profile)
         try:
             answer = _core.unrecorded(with_values(call))
         finally:
@@ -232,6 +233,23 @@ class Recorder(Reader):
         if self.launches:
             return [id(array) in self.marked for array in arrays]
         return [array.stamp > self.recording.stamp for array in arrays]
+
+
+def set_profile(function: Any) -> None:
+    """As `sys.setprofile`; a profiler of C, which that does not take, begins again by itself."""
+    sys.setprofile(function if callable(function) else None)
+    if not (function is None or callable(function)):
+        function.enable()
+
+
+def is_users(frame: Any) -> bool:
+    return not (is_ours(frame.f_code) or is_of_python(frame.f_code.co_filename))
+
+
+def is_of_users_call(frame: Any) -> bool:
+    """Whether it is Python's own code, which the user's has called."""
+    before = frame.f_back
+    return is_of_python(frame.f_code.co_filename) and before is not None and is_users(before)
 
 
 def wants_floats(code: types.CodeType) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.amp.state import kind_of_casts
-from tiny_torch.base.devices import default
+from tiny_torch.base.devices import default, device
 from tiny_torch.base.modes import modes
 from tiny_torch.base.switches import settings
 from tiny_torch.nn.parameter import Buffer, Parameter
@@ -15,6 +15,7 @@ from tiny_torch.tensor import Tensor
 
 TENSORS: set[type] = {Tensor, Parameter, Buffer}
 LEAVES = {*TENSORS, float, int, bool, str, type(None)}  # arguments that need no pytree
+HISTORY = {"grad", "grad_fn", "is_leaf"}  # names of what a tensor says of its history
 CONTAINERS = (list, tuple, dict, set, frozenset)  # of which some are no nodes of a pytree
 
 
@@ -57,8 +58,15 @@ def kind_of(leaves: Any, spec: Any, numbers: list[float]) -> Any:
             numbers.append(x)
         elif isinstance(x, PLAIN):
             parts.append((type(x), x, repr(x) if isinstance(x, (float, complex)) else None))
+        elif isinstance(x, (slice, range, device)):
+            parts.append((type(x), repr(x)))
         elif hasattr(x, "__dict__") and not isinstance(x, (Tensor, *CONTAINERS)):
             parts.append((type(x), id(x)))  # whose attributes are guarded; a case keeps it
         else:
             return None
     return tuple(parts)
+
+
+def histories_of(tensors: list[Tensor]) -> list[tuple]:
+    """Whether each is a leaf, and has a gradient."""
+    return [(t.is_leaf, t._grad is None) for t in tensors]

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import dis
 import functools
+import gc
 import math
 import operator
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +39,7 @@ class Tape:
     def __init__(self, given: list[float], varying: set[int]) -> None:
         self.given, self.varying = given, varying
         self.values = list(given)
+        self.made: list[weakref.ref[Number]] = []
         self.steps: list[tuple[Callable[..., Any], tuple, Any]] = []  # and what each answers
         self.asked: set[tuple[Any, int]] = set()  # what, of which number
         self.thread = threading.get_ident()  # which records; or 0
@@ -107,10 +110,14 @@ class Tape:
                 result = function(*self.put(args, numbers), **self.put(kwargs, numbers))
             else:
                 result = function(*args, **kwargs)
+        except Exception as error:
+            error.args = tuple(map(plain, error.args))
+            raise
         finally:
             self.take_out(args)
             self.take_out(kwargs)
             self.originals = {}
+            self.take_back()
         after = tree_flatten((args, kwargs))
         pairs = zip(before[0], after[0], strict=False)
         if repr(after[1]) != repr(before[1]) or not all(a is b for a, b in pairs):
@@ -152,6 +159,15 @@ class Tape:
                 tree[key] = value = self.without_numbers(value)
             self.take_out(value)
 
+    def take_back(self) -> None:
+        """Puts floats where the function has stored numbers: in lists, dicts, attributes."""
+        left = [number for made in self.made if (number := made()) is not None]
+        for holder in gc.get_referrers(*left) if left else ():
+            state = holder if type(holder) is list else getattr(holder, "__dict__", holder)
+            if type(state) in (list, dict) and state is not left:
+                for key, child in list(state.items() if type(state) is dict else enumerate(state)):
+                    state[key] = plain(child)
+
     def without_numbers(self, tree: Any) -> Any:
         """What the caller gets: plain floats."""
         if not self.varying or not any(type(x) is Number for x in tree_flatten(tree)[0]):
@@ -173,11 +189,12 @@ class Number:
     (A subclass of float would not be asked: C reads the value of such a one where it lies.)
     """
 
-    __slots__ = ("number", "tape", "value")
+    __slots__ = ("__weakref__", "number", "tape", "value")
     __array_priority__ = 1000  # NumPy leaves operators to it
 
     def __init__(self, tape: Tape, number: int) -> None:
         self.tape, self.number, self.value = tape, number, tape.values[number]
+        tape.made.append(weakref.ref(self))
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tiny_torch import _core
 from tiny_torch.amp.grad_scaler import GradScaler
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.places import Place
@@ -27,14 +28,19 @@ from tiny_torch.nn.modules.module import Module
 from tiny_torch.optim.lr_scheduler import LRScheduler
 from tiny_torch.optim.optimizer import Optimizer
 from tiny_torch.program.values import (
+    ASKS,
     CHANGEABLE,
+    CONTAINERS,
     DEPTH,
     MISSING,
+    MOST_VALUES,
+    OF_ALL,
     PLAIN,
     cell_value,
     copy_of,
     is_data,
     is_iterator,
+    is_large,
     is_new,
     is_of_package,
     is_of_python,
@@ -46,9 +52,11 @@ from tiny_torch.program.values import (
     memory_of,
     modules_named,
     parameters_of,
+    texts_of,
 )
 from tiny_torch.tensor import Tensor
 
+CHANGES = "changes what it reads: a global, a closure's variable or an attribute"
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 ENVIRONMENT: Any = os.environ
 READ_ENVIRONMENT = type(ENVIRONMENT).__getitem__.__code__
@@ -85,7 +93,10 @@ class Reader:
         self.is_inner = False  # whether a cell is followed that the recorded code may have made
         self.seen: set[tuple[int, Any]] = set()
         self.codes: set[tuple[int, int]] = set()
-        self.names: dict[str, None] = {}  # that the user's code looks up
+        self.names: dict[str, None] = {}  # that the user's code looks up,
+        self.asked: set[str] = set()  # those of which it may ask whether they are there,
+        self.texts: dict[str, None] = {}  # and what may be names, for code that is given such
+        self.takes_texts = self.takes_all = False  # whether some does, or reads all attributes
         self.objects: dict[int, tuple[Any, int]] = {}  # which it may reach, how deep to look
         self.born: dict[int, Any] = {}  # those that it has made itself
         self.states: list[tuple[dict, dict]] = []  # their attributes, and as they were
@@ -111,12 +122,7 @@ class Reader:
         if (id(code), 0) not in self.codes:
             self.codes.add((id(code), 0))
             names = lookups_of(code)
-            fresh = [name for name in names if name not in self.names]
-            self.names.update(dict.fromkeys(fresh))
-            for value, depth in list(self.objects.values()):
-                self.look(value, fresh, depth)
-            for tensor in list(self.tensors.values()):
-                self.look_at_tensor(tensor, fresh, DEPTH)
+            self.look_again(code, names)
             of_globals = names if "globals" in names else code.co_names
             for name in of_globals if not of_python else ():
                 if name in frame.f_globals:
@@ -129,6 +135,23 @@ class Reader:
                 self.reach(self.function, DEPTH)
         for name in parameters_of(code) if not of_python else ():
             self.reach(values.get(name), DEPTH)
+
+    def look_again(self, code: types.CodeType, names: tuple[str, ...]) -> None:
+        """At all that was found before, under the names that the code looks up."""
+        has = set(code.co_names)
+        self.texts.update(dict.fromkeys(texts_of(code)))
+        self.takes_texts |= bool(has & {"getattr", "hasattr", "attrgetter"})
+        fresh = [*names, *(self.texts if self.takes_texts else ())]
+        fresh = [name for name in dict.fromkeys(fresh) if name not in self.names]
+        self.names.update(dict.fromkeys(fresh))
+        if has & ASKS:
+            fresh += [name for name in names if name not in self.asked and name not in fresh]
+            self.asked.update(names)
+        self.takes_all |= bool(has & OF_ALL)
+        for value, depth in list(self.objects.values()):
+            self.look(value, fresh, depth)
+        for tensor in list(self.tensors.values()):
+            self.look_at_tensor(tensor, fresh, DEPTH)
 
     def enter_ours(self, code: types.CodeType, values: dict[str, Any]) -> None:
         """Code of the package reads a module's attributes, an optimizer's, a scheduler's."""
@@ -177,6 +200,9 @@ class Reader:
         if (id(owner), name) in self.seen:
             return
         self.seen.add((id(owner), name))
+        if isinstance(value, CONTAINERS) and is_large(value):
+            self.note(f"reads a {type(value).__name__} of more than {MOST_VALUES:,} values")
+            return
         self.guards += [owner, name, value, copy_of(value)]
         self.reach(value, depth - 1, True)
 
@@ -194,6 +220,9 @@ class Reader:
                     self.note(f"reads a {type(leaf).__name__}, whose elements may change")
             elif isinstance(leaf, types.MethodType):
                 self.reach(leaf.__self__, depth, guarded)
+            elif isinstance(leaf, types.BuiltinMethodType):
+                if not isinstance(leaf.__self__, (types.ModuleType, type, type(None))):
+                    self.add(leaf, "__self__", leaf.__self__, depth)
             elif isinstance(leaf, functools.partial):
                 self.add(leaf, "keywords", leaf.keywords, depth)
                 self.reach((leaf.func, leaf.args), depth, guarded)
@@ -203,35 +232,36 @@ class Reader:
                 self.note(DRAWS)
             elif guarded and is_iterator(leaf):
                 self.note("reads an iterator, which another call would find further on")
-            elif not isinstance(leaf, (*PLAIN, types.BuiltinFunctionType)) and (
-                depth > 0 or isinstance(leaf, Module)
-            ):
-                self.reach_object(leaf, depth)
+            elif not isinstance(leaf, PLAIN) and (depth > 0 or isinstance(leaf, Module)):
+                self.reach_object(leaf, depth, guarded)
 
     def reach_tensor(self, value: Tensor, depth: int) -> None:
         if id(value) in self.given and not self.is_inner:
             self.bound.add(id(value))
+        if type(value.array) is not _core.NDArray:  # of a lazy module, once
+            self.note(CHANGES)
+            return
         if self.recording.made(value.array):
             return
         self.take(value)
         self.look_at_tensor(value, self.names, depth)
 
     def look_at_tensor(self, value: Tensor, names: Iterable[str], depth: int) -> None:
-        for name in value.__dict__.keys() & set(names):
+        for name in (value.__dict__.keys() | self.asked) & set(names):
             self.guard(value.__dict__, name, depth)
         if "grad" in names and not self.steps:
             self.add(value, "_grad", value._grad, depth)
 
-    def reach_object(self, value: Any, depth: int) -> None:
+    def reach_object(self, value: Any, depth: int, guarded: bool = False) -> None:
         if id(value) in self.born or self.objects.get(id(value), (None, -1))[1] >= depth:
             return
         state = getattr(value, "__dict__", None)
         if id(value) not in self.objects:
-            if is_new(value):  # in every call
+            if not guarded and is_new(value):  # in every call
                 self.born[id(value)] = value
                 self.reach(state, depth - 1)
                 return
-            if type(state) is dict and not is_of_package(value):
+            if type(state) is dict and (not is_of_package(value) or isinstance(value, Module)):
                 self.states.append((state, dict(state)))
         self.objects[id(value)] = value, depth
         self.look(value, self.names, depth)
@@ -244,12 +274,17 @@ class Reader:
             self.look_at_object(value, names, depth)
 
     def look_at_function(self, function: Any, names: Iterable[str], depth: int) -> None:
-        """Its defaults, and the attributes that the code may read of it."""
+        """Its defaults and closure, and the attributes that the code may read of it."""
         if not (is_ours(function.__code__) or is_of_python(function.__code__.co_filename)):
             for name in ("__defaults__", "__kwdefaults__"):
                 if getattr(function, name):
                     self.add(function, name, getattr(function, name), depth)
-        for name in vars(function).keys() & set(names):
+            for name, cell in zip(
+                function.__code__.co_freevars, function.__closure__ or (), strict=True
+            ):
+                if name != "__class__":
+                    self.add(cell, name, cell_value(cell), depth)
+        for name in (vars(function).keys() | self.asked) & set(names):
             self.guard(vars(function), name, depth)
 
     def take(self, tensor: Tensor) -> None:
@@ -274,6 +309,13 @@ class Reader:
                 if state["_backward_hooks"] or state["_backward_pre_hooks"]:
                     self.note("has hooks on the gradients of a module")
             names = [name for name in names if name not in STATE]
+            if is_of_package(value):  # whose class does not change
+                names = [name for name in names if name in state or name in self.asked]
+            else:
+                self.add(type(value), "forward", type(value).forward, 0)
+        has_own = type(getattr(value, "__dict__", None)) is dict
+        if self.takes_all and has_own and not (is_file or is_of_package(value)):
+            self.add(value, "__dict__", state, depth)
         of_class = isinstance(value, type)
         owner = value if of_class else type(value)
         is_library = is_file and "site-packages" in (value.__file__ or "")
@@ -293,6 +335,10 @@ class Reader:
                 self.add(owner, name, found, depth)
                 if not of_class and type(state) is dict:  # which the object may get for itself
                     self.add(state, name, MISSING, 0)
+            elif found is MISSING and name in self.asked and type(state) is dict:
+                self.add(state, name, MISSING, 0)
+                if not is_file:
+                    self.add(owner, name, MISSING, 0)
 
 
 def place() -> str:

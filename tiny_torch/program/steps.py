@@ -35,6 +35,7 @@ class StepGradients:
             raise Refusal("has hooks on tensors that it is given")
         self.before = watch.before
         self.held: list[int] = []  # leaves that had a gradient before the step
+        self.uses: list[bool] = []  # which of those gradients its launches use
         self.pieces: list[tuple[list, list, list]] = []  # (what is found, what is stored, calls)
         self.names: dict[int, Name] = {}  # of gradients, by ids of their arrays
         arrays: dict[str, list] = {HELD: [], MADE: []}

@@ -10,6 +10,7 @@ import io
 import itertools
 import opcode
 import operator
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -21,14 +22,20 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.tensor import Tensor
 
-PACKAGE = str(Path(__file__).parent.parent)
-LIBRARY = str(Path(types.__file__).parent)  # Python's own modules
+PACKAGE = str(Path(__file__).parent.parent) + os.sep
+LIBRARY = str(Path(types.__file__).parent) + os.sep  # Python's own modules
 PLAIN = (int, float, complex, str, bytes, bool, type(None), _core.dtype)
 # What can change and stay the same object; a small block of memory is compared by its bytes.
 MOST_BYTES = 1 << 16
 CHANGEABLE = (np.ndarray, collections.deque, array.array, bytearray, memoryview)
+CONTAINERS = (dict, list, tuple, set)
 MISSING = NotImplemented  # in the place of a value: there is none of that name
-BY_TEXT = {"getattr", "hasattr", "vars", "__dict__", "attrgetter"}  # what takes names as strings
+MOST_VALUES = 10_000  # of a container that is compared
+# What takes names as strings, what all of an object's, and what asks whether there is one.
+BY_TEXT = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter"}
+OF_ALL = {"vars", "__dict__", "asdict", "astuple"}
+ASKS = {"getattr", "hasattr", "AttributeError"}
+MATCHES = opcode.opmap["MATCH_CLASS"]
 IMPORTS = opcode.opmap["IMPORT_NAME"]
 DEPTH = 8  # how far attributes of attributes are followed
 
@@ -36,9 +43,15 @@ DEPTH = 8  # how far attributes of attributes are followed
 def lookups_of(code: types.CodeType) -> tuple:
     """What the code looks up: also strings, where it has what takes names as such."""
     names = code.co_names
-    if not BY_TEXT.intersection(names) and "globals" not in names:
+    by_text = BY_TEXT.intersection(names) or MATCHES in code.co_code[::2]
+    if not by_text and "globals" not in names:
         return names
-    return (*names, *[x for x in code.co_consts if isinstance(x, str) and x not in names])
+    return (*names, *[x for x in texts_of(code) if x not in names])
+
+
+def texts_of(code: types.CodeType) -> list[str]:
+    """The strings in it that may be names."""
+    return [x for x in leaves_of(code.co_consts) if isinstance(x, str) and x.isidentifier()]
 
 
 def modules_named(code: types.CodeType, package: str) -> list[str]:
@@ -74,7 +87,10 @@ def parameters_of(code: types.CodeType) -> tuple[str, ...]:
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """The value, or what is in a container, and in the containers in that."""
+    """The value, or what is in a container, and in the containers in that.
+
+    A container with attributes is one, too.
+    """
     values, seen = [value], set()
     for each in values:  # which grow
         if not isinstance(each, (tuple, list, dict, set, frozenset)):
@@ -82,6 +98,12 @@ def leaves_of(value: Any) -> Iterator[Any]:
         elif id(each) not in seen:
             seen.add(id(each))
             values += [*each.keys(), *each.values()] if isinstance(each, dict) else each
+            if hasattr(each, "__dict__"):
+                yield each
+
+
+def is_large(value: Any) -> bool:
+    return sum(1 for _ in itertools.islice(leaves_of(value), MOST_VALUES + 1)) > MOST_VALUES
 
 
 def is_new(value: Any) -> bool:
@@ -120,7 +142,7 @@ def copy_of(value: Any) -> Any:
     """A container's copy, to be compared with it later; None of what is no container."""
     if isinstance(value, CHANGEABLE):
         return memory_of(value)
-    return with_copies(value, DEPTH) if isinstance(value, (dict, list, tuple, set)) else None
+    return with_copies(value, DEPTH, set()) if isinstance(value, CONTAINERS) else None
 
 
 def memory_of(value: Any) -> bytes | None:
@@ -133,15 +155,19 @@ def memory_of(value: Any) -> bytes | None:
     return memory.tobytes() if small else None
 
 
-def with_copies(value: Any, depth: int) -> Any:
-    """The value, with containers copied, empty ones too."""
-    if not depth or not isinstance(value, (dict, list, tuple, set)):
+def with_copies(value: Any, depth: int, seen: set[int]) -> Any:
+    """The value, with containers copied where they are seen first, empty ones too."""
+    if isinstance(value, CHANGEABLE):
+        memory = memory_of(value)
+        return value if memory is None else memory
+    if not depth or not isinstance(value, CONTAINERS) or id(value) in seen:
         return value
+    seen.add(id(value))
     if isinstance(value, dict):
-        return {k: with_copies(v, depth - 1) for k, v in value.items()}
+        return {k: with_copies(v, depth - 1, seen) for k, v in value.items()}
     if isinstance(value, set):
         return set(value)
-    parts = [with_copies(v, depth - 1) for v in value]
+    parts = [with_copies(v, depth - 1, seen) for v in value]
     return parts if isinstance(value, list) else tuple(parts)
 
 
