@@ -85,6 +85,7 @@ class Thread(threading.local):
     backward: Any = None  # weak: the last engine's Run to meet a packed value, a Function, a hook
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
     watch: Any = None  # of program/: what records this thread's launches
+    samples: Any = ()  # of func.vmap, outermost first: (array, bytes from the first) of each
     see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
 
 
