@@ -201,6 +201,7 @@ REFUSALS = [
     "vmap(lambda a: torch.rand(3, generator=torch.Generator()))(x)",
     "vmap(lambda a: torch.rand(2), out_dims=None, randomness='different')(x)",
     "jacfwd(lambda a: torch.rand(3) * a.sum())(w)",
+    "jacfwd(torch.sin, randomness='odd')(w)",
     # trees
     "vmap(torch.dot, (0, 0, 0))(x, y)",
     "vmap(torch.dot, ([0], 0))(x, y)",

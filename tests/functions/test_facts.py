@@ -139,6 +139,23 @@ torch.func.jacrev(lambda a: a.exp())(torch.tensor(1.0))
 torch.func.jacfwd(lambda a: a.exp())(torch.tensor(1.0))
 torch.func.hessian(lambda a: a.exp())(torch.tensor(1.0))
 torch.autograd.gradcheck(lambda a: a * a, torch.ones(2, dtype=torch.bfloat16, requires_grad=True), raise_exception=False)
+torch.nn.functional.cross_entropy(torch.randn(3, 2, 4, 4), torch.rand(2, 4, 4))
+torch.nn.functional.cross_entropy(torch.randn(3, 2), torch.rand(3))
+torch.nn.functional.nll_loss(torch.randn(3, 2), torch.rand(2), torch.ones(3))
+torch.func.vjp(torch.sin, torch.ones(2))[1](torch.ones(2), torch.ones(2))
+torch.func.vjp(lambda x: (x, x), torch.ones(2))[1]((torch.ones(2), torch.ones(2)), True)
+torch.constant_pad_nd(torch.ones(2, 3), [1, -1, 0, 1], 2)
+torch.affine_grid_generator(torch.eye(2, 3)[None], (1, 1, 2, 2), False)
+torch.stack([torch.grid_sampler(torch.arange(4.0).view(1, 1, 2, 2), torch.full((1, 1, 1, 2), 0.9), m, p, c) for m in range(3) for p in range(3) for c in (True, False)]).round(decimals=4)
+torch.native_layer_norm(torch.arange(6.0).view(2, 3), (3,), None, None, 1e-5)
+torch.native_layer_norm(torch.arange(6).view(2, 3).half(), (2, 3), torch.ones(2, 3).half(), None, 1e-5)[1]
+m, v = torch.zeros(3), torch.ones(3); (*torch.native_batch_norm(torch.arange(12.0).view(2, 3, 2), None, None, m, v, True, 0.1, 1e-5), m, v)
+torch.native_batch_norm(torch.arange(6.0).view(2, 3), None, None, torch.zeros(3), torch.ones(3), False, 0.1, 1e-5)
+[torch.native_dropout(torch.arange(3.0), p, train) for p, train in ((0.0, True), (0.5, False), (1.0, None))]
+x = torch.arange(6.0).view(2, 3); x.unsafe_split(2, -1)[0].zero_(); torch.unsafe_chunk(x, 2)[1].add_(1); x.unsafe_split_with_sizes(split_sizes=[1, 2], dim=1)[0].mul_(3); x
+torch.unsafe_split(torch.ones(3), split_size=-1)
+x = torch.arange(3.0); x.__idiv__(2) is x, x
+torch.arange(3).__idiv__(2)
 torch.nn.functional.pad(torch.ones(2, dtype=torch.uint8), (1, 1), value=-1)
 torch.nn.functional.pad(torch.ones(2, dtype=torch.uint8), (1, 1), value=255)
 torch.nn.functional.pad(torch.ones(2, dtype=torch.int8), (1, 1), value=128)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tiny_torch.base.modes import Setting, thread
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
-from tiny_torch.func.samples import RANDOM, Samples
+from tiny_torch.func.samples import RANDOM, Samples, check_randomness
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.functions.shape.offsets import shift_of
@@ -52,11 +52,7 @@ def vmap(
     tensor([[2., 4.],
             [6., 8.]])
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(
-            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-            f"{randomness}"
-        )
+    check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 

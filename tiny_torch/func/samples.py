@@ -231,6 +231,14 @@ class Samples(ReadingMode):
             raise RuntimeError(MASK)
 
 
+def check_randomness(randomness: str) -> None:
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
+
+
 def check_reach(array: Any, origin: tuple, shape: tuple, strides: tuple, offset: int) -> None:
     """Before as_strided of a sample, which must stay within it."""
     if beyond(origin, shape, strides, offset) != (0, 0):
