@@ -198,7 +198,7 @@ def test_local_objects_are_refused(torch, made):
 @pytest.mark.filterwarnings("ignore:pickle_load_args only works")
 def test_arguments_that_no_unpickler_takes(torch, given):
     data = saved(torch, [1])
-    with pytest.raises(TypeError, match="'(foo|errors)'"):
+    with pytest.raises(TypeError, match=r"'(foo|errors)'"):
         torch.load(io.BytesIO(data), **given)
     if "foo" in given:
         with pytest.raises(TypeError, match="'foo'"):

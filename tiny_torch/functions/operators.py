@@ -89,6 +89,5 @@ ARITHMETIC = {
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {
     **all_forms(ARITHMETIC),
-    "__idiv__": inplace_operator(Div),  # PyTorch's, from Python 2
     "__rtruediv__": operator(Quotient, swapped=True),
 }
