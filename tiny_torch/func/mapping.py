@@ -17,9 +17,9 @@ from typing import Any
 from tiny_torch.base.modes import Setting, thread
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.func.samples import RANDOM, Samples, check_randomness
+from tiny_torch.functions.offsets import shift_of
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
-from tiny_torch.functions.shape.offsets import shift_of
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 

@@ -17,7 +17,7 @@ from tiny_torch.autograd.reading import READERS, ReadingMode
 from tiny_torch.autograd.record import aten_name
 from tiny_torch.autograd.writes import AsStrided, beyond, reach_of
 from tiny_torch.base.modes import modes
-from tiny_torch.functions.shape.offsets import offset_of
+from tiny_torch.functions.offsets import offset_of
 from tiny_torch.ops.index.brackets import IndexPut
 from tiny_torch.ops.index.masks import MaskedSelect
 from tiny_torch.tensor import Tensor

@@ -16,8 +16,8 @@ from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.layouts import contiguous_strides
 from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resize_array
+from tiny_torch.functions.offsets import offset_of
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
-from tiny_torch.functions.shape.offsets import offset_of
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage
 from tiny_torch.functions.whole_memory import copy_with_storage
 from tiny_torch.tensor import Tensor, wrap

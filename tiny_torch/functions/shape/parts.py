@@ -10,8 +10,8 @@ from tiny_torch.autograd.writes import AsStrided, origin_of
 from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.base.layouts import contiguous_format
 from tiny_torch.functions.common import into_same
+from tiny_torch.functions.offsets import offset_of
 from tiny_torch.functions.public import function, function_and_method, method
-from tiny_torch.functions.shape.offsets import offset_of
 from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
 from tiny_torch.tensor import Tensor
 
