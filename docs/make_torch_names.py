@@ -3,6 +3,7 @@
 python docs/make_torch_names.py    # needs PyTorch; test_names.py says when
 """
 
+import contextlib
 import importlib
 import inspect
 import pkgutil
@@ -32,7 +33,8 @@ def namespaces() -> dict[str, Any]:
         for room in rooms.split():
             importlib.import_module(f"{full(path)}.{room}")
     for path in (*HOMES, *[home for _, home, _ in PATHS], "compiler", "types"):
-        importlib.import_module(full(path))
+        with contextlib.suppress(ModuleNotFoundError):  # one that needs an optional package
+            importlib.import_module(full(path))
     for name in (*NAMES, *WHY):
         importlib.import_module(name)
     found = {}

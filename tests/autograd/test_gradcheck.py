@@ -45,6 +45,19 @@ def test_a_wrong_gradient_is_caught(slope, message, fast):
     assert not gradcheck(Wrong.apply, leaf(0.5, 1.5), raise_exception=False, fast_mode=fast)
 
 
+@pytest.mark.parametrize("output", [3, (), None, 0.5, (3, None)])
+def test_outputs_that_are_no_tensors(oracle, output):
+    for package in (torch, oracle):
+        x = package.ones(2, dtype=package.float64, requires_grad=True)
+        check = package.autograd.gradcheck
+        if output == ():
+            assert check(lambda a: output, (x,))
+            continue
+        for raises in (True, False):
+            with pytest.raises(AttributeError, match="object has no attribute 'requires_grad'"):
+                check(lambda a: output, (x,), raise_exception=raises)
+
+
 def test_a_second_gradient_that_lost_its_history_is_caught():
     Wrong.slope = staticmethod(lambda x, grad: 2 * x.detach() * grad)
     assert gradcheck(Wrong.apply, leaf(0.5, 1.5))
@@ -59,7 +72,7 @@ def test_arguments():
     assert gradcheck(torch.mul, (x, y.detach()))
     assert gradgradcheck(torch.mul, (x, y), torch.ones(2, dtype=torch.float64, requires_grad=True))
     assert gradgradcheck(torch.mul, (x, y), gen_non_contig_grad_outputs=True)
-    assert gradcheck(lambda x: (x * 2, x.sum(), 5, x > 0), x, check_grad_dtypes=True)
+    assert gradcheck(lambda x: (x * 2, x.sum(), x > 0), x, check_grad_dtypes=True)
     assert gradcheck(lambda x: x.detach() * 0 + 1, x)  # constant: no gradient is right
     assert x.grad is None and x.tolist() == [1.0, 2.0]
     for fast in (False, True):

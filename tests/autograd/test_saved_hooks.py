@@ -41,6 +41,28 @@ def test_hooks_on_what_is_saved(torch):
     assert torch.autograd.grad(first.sum(), x)[0].tolist() == [12, 18]
 
 
+def test_hooks_are_disabled(torch):
+    graph = torch.autograd.graph
+    hooks = graph.saved_tensors_hooks(lambda v: v, lambda v: v)
+
+    def refused(text):
+        return pytest.raises(RuntimeError, match=f"^{text}$")
+
+    disable = graph.disable_saved_tensors_hooks
+    with disable("outer"):
+        with disable("inner"), refused("inner"), hooks:
+            pass
+        with refused("outer"), graph.save_on_cpu():
+            pass
+        assert leaf(torch, 1.0).exp().grad_fn._saved_result.tolist() == pytest.approx([2.718282])
+    with hooks, refused("around"), disable("around"):
+        pass
+    with hooks:
+        leaf(torch, 1.0).exp().sum().backward()
+    with pytest.raises(TypeError), disable(3):
+        pass
+
+
 def test_a_pack_hook_must_not_write(torch):
     x = leaf(torch, 1.0, 2.0)
     hooks = torch.autograd.graph.saved_tensors_hooks(lambda v: v.mul_(2), lambda v: v)

@@ -69,6 +69,15 @@ CALLS = [
     "vmap(lambda a: put(a.clone(), torch.tensor([0, 1]), a[2:]))(x)",
     "vmap(lambda a: torch.empty_like(a).copy_(a).mul_(a))(x)",
     "vmap(lambda a: a.mul_(2))(x)",
+    "vmap(lambda a: a.as_strided((2, 2), (2, 1), 0))(x)",
+    "vmap(lambda a: a.as_strided((2, 3), (8, 1), 1), in_dims=1)(batches)",
+    "vmap(lambda a: a[1:].as_strided((2,), (1,), a[1:].storage_offset()))(x)",
+    "vmap(lambda a: a[1:].as_strided((2,), (1,)))(x)",
+    "vmap(vmap(lambda a: a.as_strided((2,), (2,), 1)))(batches)",
+    "vmap(lambda a: x.as_strided((2,), (1,), 5) * a.storage_offset())(x)",
+    "vmap(lambda a: a.clone().as_strided((2,), (1,), 1))(x)",
+    "vmap(lambda a: a.view(torch.float32)[1:].storage_offset() + a)(x)",
+    "vmap(grad(lambda a: a.as_strided((2, 2), (1, 1), 1).sum()))(x)",
     "vmap(lambda a: a * w.sum().item() if w.sum() > 0 else w)(x)",
     "vmap(lambda a: x[0].sum().item() * a)(x)",
     "vmap(lambda a: a[w > 0])(x)",
@@ -176,6 +185,9 @@ REFUSALS = [
     "vmap(lambda a: zeros().addcmul_(a, a))(x)",
     "vmap(lambda a: zeros().lerp_(a, 0.5))(x)",
     "vmap(vmap(lambda a, b: b.expand(4).clone().pow_(a), (0, None)))(x, w[:3])",
+    "vmap(lambda a: a.as_strided((2,), (1,), 3))(x)",
+    "vmap(lambda a: a[1:].as_strided((2,), (1,), 0))(x)",
+    "vmap(lambda a: a.as_strided((2,), (1,), 1))(x[1:])",
     "vmap(lambda a: torch.add(a, a, out=torch.empty_like(a)))(x)",
     "vmap(nn.BatchNorm1d(4).double())(batches)",
     "vmap(nn.InstanceNorm1d(4, track_running_stats=True).double())(batches.mT)",
@@ -189,6 +201,7 @@ REFUSALS = [
     "vmap(lambda a: torch.rand(3, generator=torch.Generator()))(x)",
     "vmap(lambda a: torch.rand(2), out_dims=None, randomness='different')(x)",
     "jacfwd(lambda a: torch.rand(3) * a.sum())(w)",
+    "jacfwd(torch.sin, randomness='odd')(w)",
     # trees
     "vmap(torch.dot, (0, 0, 0))(x, y)",
     "vmap(torch.dot, ([0], 0))(x, y)",
@@ -229,6 +242,12 @@ def test_refusals_are_pytorchs(oracle, text):
             evaluated(module, text)
         said.append((caught.type, str(caught.value)))
     assert said[0] == said[1]
+
+
+def test_an_offset_in_two_samples_is_refused():
+    x = tiny_torch.zeros(3, 3)
+    with pytest.raises(NotImplementedError, match="storage offset of a view of two arguments"):
+        tiny_torch.vmap(lambda a, b: b + a.storage_offset())(x, x.t())
 
 
 def test_a_refused_draw_leaves_the_generator(torch):

@@ -170,3 +170,36 @@ def test_a_truncated_file_is_probably_corrupt(torch, weights_only, left):
     data = data[: int(left * len(data)) if type(left) is float else left]
     with pytest.raises(RuntimeError, match="corrupt"):
         torch.load(io.BytesIO(data), weights_only=weights_only)
+
+
+def local_function():
+    def inner():
+        pass
+
+    return inner
+
+
+def local_class():
+    class Inner:
+        pass
+
+    return Inner
+
+
+@pytest.mark.parametrize("made", [local_function, local_class, lambda: lambda: 0])
+def test_local_objects_are_refused(torch, made):
+    with pytest.raises(AttributeError, match=r"^Can't (pickle|get) local object .*<locals>"):
+        saved(torch, {"a": made()})
+
+
+@pytest.mark.parametrize(
+    "given", [{"foo": 1}, {"errors": "strict"}, {"foo": 1, "encoding": "ascii"}]
+)
+@pytest.mark.filterwarnings("ignore:pickle_load_args only works")
+def test_arguments_that_no_unpickler_takes(torch, given):
+    data = saved(torch, [1])
+    with pytest.raises(TypeError, match=r"'(foo|errors)'"):
+        torch.load(io.BytesIO(data), **given)
+    if "foo" in given:
+        with pytest.raises(TypeError, match="'foo'"):
+            torch.load(io.BytesIO(data), weights_only=False, **given)

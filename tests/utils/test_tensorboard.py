@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import tiny_torch as torch
-from tiny_torch.utils.tensorboard import SummaryWriter
+from tiny_torch.utils.event_writer import SummaryWriter
 
 
 @pytest.fixture(params=["tensorboardX", "tensorboard.compat"])
@@ -17,6 +17,17 @@ def events(request, monkeypatch):
     if request.param != "tensorboardX":
         monkeypatch.setitem(sys.modules, "tensorboardX", None)
     return import_module(f"{request.param}.proto.event_pb2").Event
+
+
+def test_without_a_package_there_is_no_module(monkeypatch):
+    for name in ("tensorboardX", "tensorboard"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "tiny_torch.utils.tensorboard", raising=False)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"pip install 'tiny_torch\[tensorboard\]'"
+    ) as error:
+        import_module("tiny_torch.utils.tensorboard")
+    assert error.value.name == "tensorboard"
 
 
 def test_events_are_written(events, tmp_path):

@@ -68,6 +68,7 @@ def gradcheck(
     check = Check(func, as_arguments(inputs), eps, atol, rtol)
     try:
         check.inputs_are_fit()
+        check.outputs_are_tensors()
         check.jacobians_agree(fast_mode)
         check.backward_repeats(nondet_tol)
         check.backward_is_linear(check_grad_dtypes)
@@ -149,7 +150,8 @@ def as_arguments(inputs: Any) -> tuple:
 
 
 def differentiable(outputs: Any) -> tuple[Tensor, ...]:
-    return tuple([y for y in as_arguments(outputs) if isinstance(y, Tensor) and y.requires_grad])
+    """The outputs that require grad; AttributeError where one is no tensor."""
+    return tuple([y for y in as_arguments(outputs) if y.requires_grad])
 
 
 def random_like(y: Tensor, strided: bool) -> Tensor:
@@ -176,6 +178,9 @@ class Check:
         self.atol = atol
         self.rtol = rtol
         self.inputs = [x for x in arguments if isinstance(x, Tensor) and x.requires_grad]
+
+    def outputs_are_tensors(self) -> None:
+        differentiable(self.func(*self.arguments))
 
     def inputs_are_fit(self) -> None:
         if not self.inputs:

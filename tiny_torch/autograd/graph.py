@@ -20,7 +20,8 @@ from tiny_torch.tensor import wrap
 if TYPE_CHECKING:  # what autograd/nodes.py attaches here and to Node
     from tiny_torch.autograd.multi_grad import register_multi_grad_hook
     from tiny_torch.autograd.nodes import get_gradient_edge
-    from tiny_torch.autograd.saved import save_on_cpu, saved_tensors_hooks
+    from tiny_torch.autograd.saved import disable_saved_tensors_hooks, save_on_cpu
+    from tiny_torch.autograd.saved import saved_tensors_hooks as saved_tensors_hooks
 
 TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
@@ -326,10 +327,6 @@ class GradientEdge(NamedTuple):
 
 
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "get_gradient_edge",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]
+    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip

@@ -9,7 +9,12 @@ from tiny_torch.autograd import graph
 from tiny_torch.autograd.graph import GradientEdge, Node, edge_of
 from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
 from tiny_torch.autograd.record import node_name
-from tiny_torch.autograd.saved import properties_of, save_on_cpu, saved_tensors_hooks
+from tiny_torch.autograd.saved import (
+    disable_saved_tensors_hooks,
+    properties_of,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from tiny_torch.base.docstrings import extend
 from tiny_torch.tensor import Tensor
 
@@ -184,7 +189,9 @@ def grad_fn(self: Tensor) -> Any:
     return None if edge is None or edge[0] is self else of_shown_type(edge[0])
 
 
-for _public in (get_gradient_edge, save_on_cpu, saved_tensors_hooks):
+for _public in (
+    disable_saved_tensors_hooks, get_gradient_edge, save_on_cpu, saved_tensors_hooks,
+):  # fmt: skip
     setattr(graph, _public.__name__, _public)
 METHODS = {"grad_fn": property(grad_fn)}
 FUNCTIONS: dict[str, Any] = {}

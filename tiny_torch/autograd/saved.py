@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.base.modes import NO_GRAD, SAVED_HOOKS, Scope, modes, module_of, thread
+from tiny_torch.base.modes import NO_GRAD, SAVED_HOOKS, Scope, Setting, modes, module_of, thread
 from tiny_torch.tensor import wrap
 
 
@@ -63,6 +64,15 @@ def array_of(tensor: Any) -> Any:
     return tensor.array
 
 
+class Disabled(threading.local):
+    """What saved_tensors_hooks raises on this thread; None where it is allowed."""
+
+    message: str | None = None
+
+
+disabled = Disabled()
+
+
 class saved_tensors_hooks(Scope):
     """What ops save for backward passes through `pack_hook`, and back through `unpack_hook`.
 
@@ -83,12 +93,38 @@ class saved_tensors_hooks(Scope):
         return modes.bits & SAVED_HOOKS, thread.saved_hooks
 
     def begin(self) -> None:
+        if disabled.message is not None:
+            raise RuntimeError(disabled.message)
         thread.saved_hooks = self.pack_hook, self.unpack_hook
         modes.bits |= SAVED_HOOKS
 
     def restore(self, before: tuple) -> None:
         bit, thread.saved_hooks = before
         modes.bits = (modes.bits & ~SAVED_HOOKS) | bit
+
+
+class disable_saved_tensors_hooks(Setting):
+    """Within it, or around it, saved_tensors_hooks raises RuntimeError(error_message).
+
+    https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.disable_saved_tensors_hooks
+
+    >>> import tiny_torch as torch
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with torch.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    RuntimeError: no hooks here
+    """
+
+    def __init__(self, error_message: str):
+        if not isinstance(error_message, str):
+            raise TypeError("disable_saved_tensors_hooks(): error_message must be a str")
+        super().__init__(disabled, "message", error_message)
+
+    def begin(self) -> None:
+        if modes.bits & SAVED_HOOKS:
+            raise RuntimeError(self.value)
+        super().begin()
 
 
 class save_on_cpu(saved_tensors_hooks):

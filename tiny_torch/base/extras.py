@@ -9,7 +9,7 @@ from typing import Any
 def optional(module: str, package: str, extra: str, user: str) -> Any:
     """A module of an optional package.
 
-    Raises ImportError that says what `user` needs and which extra of tiny_torch installs it.
+    Raises ModuleNotFoundError: what `user` needs, and which extra of tiny_torch installs it.
 
     >>> from tiny_torch.base.extras import optional
     >>> optional("json.decoder", "json", "none", "this example").JSONDecoder().decode("[1]")
@@ -18,8 +18,9 @@ def optional(module: str, package: str, extra: str, user: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(
-            f"{user} needs the package {package}: pip install 'tiny_torch[{extra}]'"
+        raise ModuleNotFoundError(
+            f"{user} needs the package {package}: pip install 'tiny_torch[{extra}]'",
+            name=error.name,
         ) from error
 
 

@@ -86,6 +86,7 @@ class Thread(threading.local):
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
     watch: Any = None  # of program/: what records this thread's launches
     in_transform = False  # whether one of func runs its function, and may differentiate it twice
+    samples: Any = ()  # of func.vmap, outermost first: (array, bytes from the first) of each
     see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.base.arguments import as_int
 from tiny_torch.functions.common import check_tensor, into
+from tiny_torch.functions.creation.fill import ones_like
 from tiny_torch.functions.nn.batch_norm import statistics_of
+from tiny_torch.functions.nn.dropout import noise_of
 from tiny_torch.functions.nn.embedding import apply_embedding
 from tiny_torch.nn import functional
 from tiny_torch.ops.nn.batch_norm import NativeBatchNorm
@@ -53,6 +56,31 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """As nn.functional.hardshrink."""
     return into(out, functional.hardshrink(input, lambd))
+
+
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
+    """As nn.functional.pad, with a constant."""
+    return functional.pad(input, pad, "constant", value)
+
+
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """As nn.functional.affine_grid."""
+    return functional.affine_grid(theta, size, align_corners)
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """As nn.functional.grid_sample, whose modes are numbers; RuntimeError for another number."""
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    if interpolation_mode not in range(3) or padding_mode not in range(3):
+        raise RuntimeError(
+            "grid_sampler(): expected modes from 0 to 2, but got interpolation_mode "
+            f"{interpolation_mode} and padding_mode {padding_mode}"
+        )
+    return functional.grid_sample(
+        input, grid, modes[interpolation_mode], paddings[padding_mode], align_corners
+    )
 
 
 # ---------------------------------------------------------------------------------------- losses
@@ -248,16 +276,66 @@ def group_norm(
     return functional.group_norm(input, num_groups, weight, bias, eps)
 
 
+def native_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As nn.functional.layer_norm; with the means and 1 / sqrt(variance + eps)."""
+    y = functional.layer_norm(input, normalized_shape, weight, bias, eps)
+    dims = tuple(range(-len(normalized_shape), 0))
+    return (y, *moments(input, weight, dims, True, eps))
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As batch_norm; with the batch's means and 1 / sqrt(variance + eps), empty if not training."""
+    rest = (running_mean, running_var, training, momentum, eps, True)
+    y = batch_norm(input, weight, bias, *rest)
+    if not training:
+        return y, input.new_empty(0), input.new_empty(0)
+    return (y, *moments(input, weight, (0, *range(2, input.ndim)), False, eps))
+
+
+def moments(
+    x: Tensor, weight: Tensor | None, dims: tuple[int, ...], keepdim: bool, eps: float
+) -> tuple[Tensor, Tensor]:
+    """The means along dims and 1 / sqrt(variance + eps), computed in float32 at least."""
+    dtype = x.dtype if weight is None else weight.dtype
+    x = x.float() if x.dtype.itemsize == 2 else x
+    var = x.var(dims, correction=0, keepdim=keepdim)
+    return x.mean(dims, keepdim=keepdim).to(dtype), (var + eps).rsqrt().to(dtype)
+
+
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """As nn.functional.dropout, in training unless `train` is False; with a mask of what stays."""
+    if train is False or p == 0:
+        return input.clone(), ones_like(input, dtype=_core.bool)
+    noise = noise_of(input, p, False)
+    return input * noise, (noise != 0).expand(input.shape)
+
+
 FUNCTIONS: dict[str, Callable] = {
     **{name: of_method(name) for name in OF_METHODS.split()},
     **{name: getattr(functional, name) for name in SAME.split()},
     **{
         f.__name__: f
         for f in (
-            adaptive_max_pool1d, batch_norm, binary_cross_entropy_with_logits,
-            cosine_embedding_loss, ctc_loss, embedding, fill, group_norm, hardshrink,
-            hinge_embedding_loss, instance_norm, kl_div, layer_norm, margin_ranking_loss,
-            max_pool3d, poisson_nll_loss, rms_norm, triplet_margin_loss,
+            adaptive_max_pool1d, affine_grid_generator, batch_norm,
+            binary_cross_entropy_with_logits, constant_pad_nd, cosine_embedding_loss, ctc_loss,
+            embedding, fill, grid_sampler, group_norm, hardshrink, hinge_embedding_loss,
+            instance_norm, kl_div, layer_norm, margin_ranking_loss, max_pool3d, native_batch_norm,
+            native_dropout, native_layer_norm, poisson_nll_loss, rms_norm, triplet_margin_loss,
         )
     },
 }  # fmt: skip

@@ -91,6 +91,9 @@ class Pickler(_PythonPickler):
         elif obj in _NAMES:
             module, _, name = _NAMES[obj].rpartition(".")
         else:
+            path = name or getattr(obj, "__qualname__", obj.__name__)
+            if "<locals>" in path.split("."):
+                raise AttributeError(f"Can't pickle local object {path!r}")
             super().save_global(obj, name)
             return
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())

@@ -20,7 +20,7 @@ from tiny_torch.tensor import Tensor
 try:
     from safetensors import SafetensorError, TensorSpec, deserialize, serialize, serialize_file
 except ImportError as error:
-    raise ImportError(
+    raise type(error)(  # of a missing module, or of one too old
         "tiny_torch.safetensors needs the package safetensors, 0.8 or newer: "
         "pip install tiny_torch[safetensors]"
     ) from error

@@ -202,6 +202,8 @@ def load(
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     elif pickle_load_args:
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        for name in pickle_load_args.keys() - {"encoding"}:
+            raise TypeError(f"Unpickler.__init__() got an unexpected keyword argument '{name}'")
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             return _load(file, map_location, pickle_module, pickle_load_args)

@@ -14,8 +14,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch.base.modes import Setting, thread
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
-from tiny_torch.func.samples import RANDOM, Samples
+from tiny_torch.func.samples import RANDOM, Samples, check_randomness
+from tiny_torch.functions.offsets import shift_of
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.nn import Module
@@ -50,11 +52,7 @@ def vmap(
     tensor([[2., 4.],
             [6., 8.]])
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(
-            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-            f"{randomness}"
-        )
+    check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -78,7 +76,13 @@ def vmap(
             ]
             if i == 0:
                 samples.mark([x for x, d in zip(chosen, dims, strict=True) if d is not None])
-            return func(*tree_unflatten(chosen, spec), **kwargs)
+            begins = [
+                (part.array, shift_of(x.array, d, i))
+                for x, d, part in zip(leaves, dims, chosen, strict=True)
+                if d is not None
+            ]
+            with Setting(thread, "samples", (*thread.samples, begins)):
+                return func(*tree_unflatten(chosen, spec), **kwargs)
 
         batches = [x for x, d in zip(leaves, dims, strict=True) if d is not None]
         samples = Samples(batches, randomness)

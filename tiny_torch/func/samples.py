@@ -15,7 +15,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.op_mode import IN_PLACE, OUT
 from tiny_torch.autograd.reading import READERS, ReadingMode
 from tiny_torch.autograd.record import aten_name
+from tiny_torch.autograd.writes import AsStrided, beyond, reach_of
 from tiny_torch.base.modes import modes
+from tiny_torch.functions.offsets import offset_of
 from tiny_torch.ops.index.brackets import IndexPut
 from tiny_torch.ops.index.masks import MaskedSelect
 from tiny_torch.tensor import Tensor
@@ -186,6 +188,8 @@ class Samples(ReadingMode):
                 "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
                 "need this feature."
             )
+        if op is AsStrided:
+            check_reach(*arrays_in(arguments[0]), *arguments[1:])
         writes = getattr(op, "writes", None)
         if writes:
             self.check_running(arguments[0], writes(*arguments))
@@ -225,6 +229,28 @@ class Samples(ReadingMode):
             raise refuse_batch(IndexPut, self.level)
         if any(x.dtype in (_core.bool, _core.uint8) for x in chosen):
             raise RuntimeError(MASK)
+
+
+def check_randomness(randomness: str) -> None:
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
+
+
+def check_reach(array: Any, origin: tuple, shape: tuple, strides: tuple, offset: int) -> None:
+    """Before as_strided of a sample, which must stay within it."""
+    if beyond(origin, shape, strides, offset) != (0, 0):
+        start = offset_of(array)
+        first, end = start + offset, start + offset + reach_of(shape, strides)
+        raise RuntimeError(
+            f"result = tensor.as_strided({list(shape)}, {list(strides)}, {first}) can access "
+            f"memory outside of `tensor`. `result` can access some memory in range [{first}, "
+            f"{end}], but `tensor` can only access some memory in range [{start}, "
+            f"{start + origin[2]}]. This is not supported inside of vmap, please try to rewrite "
+            "the `as_strided` call as a sequence of PyTorch view operations"
+        )
 
 
 def op_without_rule(name: str, arguments: tuple) -> str:

@@ -19,7 +19,7 @@ from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.base.modes import Setting, Several, modes, thread
 from tiny_torch.base.pytree import tree_flatten, tree_map, tree_unflatten
-from tiny_torch.func.samples import Samples
+from tiny_torch.func.samples import Samples, check_randomness
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.tensor import Tensor
 
@@ -169,6 +169,7 @@ def jacfwd(
 
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
+        check_randomness(randomness)
         inputs, input_spec = tree_flatten(chosen_of(args, argnums))
         sizes = [x.numel() for x in inputs]
         with Samples((), randomness):
@@ -311,6 +312,8 @@ def vjp_by(func: Callable, args: tuple, argnums: Argnums | None, has_aux: bool) 
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {given}, primal output: {spec}"
             )
+        if isinstance(retain_graph, Tensor) or isinstance(create_graph, Tensor):
+            raise TypeError("the cotangents are one tree, no arguments one after the other")
         recorded = create_graph
         if recorded is None:  # as `leave` asks of each result: who could differentiate it?
             recorded = is_grad_enabled() and (outside or any(w.requires_grad for w in weights))

@@ -51,12 +51,15 @@ from tiny_torch.base.switches import set_num_interop_threads as set_num_interop_
 from tiny_torch.base.switches import set_num_threads as set_num_threads
 from tiny_torch.base.switches import use_deterministic_algorithms as use_deterministic_algorithms
 from tiny_torch.compat.twins import adaptive_max_pool1d as adaptive_max_pool1d
+from tiny_torch.compat.twins import affine_grid_generator as affine_grid_generator
 from tiny_torch.compat.twins import batch_norm as batch_norm
 from tiny_torch.compat.twins import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from tiny_torch.compat.twins import constant_pad_nd as constant_pad_nd
 from tiny_torch.compat.twins import cosine_embedding_loss as cosine_embedding_loss
 from tiny_torch.compat.twins import ctc_loss as ctc_loss
 from tiny_torch.compat.twins import embedding as embedding
 from tiny_torch.compat.twins import fill as fill
+from tiny_torch.compat.twins import grid_sampler as grid_sampler
 from tiny_torch.compat.twins import group_norm as group_norm
 from tiny_torch.compat.twins import hardshrink as hardshrink
 from tiny_torch.compat.twins import hinge_embedding_loss as hinge_embedding_loss
@@ -65,6 +68,9 @@ from tiny_torch.compat.twins import kl_div as kl_div
 from tiny_torch.compat.twins import layer_norm as layer_norm
 from tiny_torch.compat.twins import margin_ranking_loss as margin_ranking_loss
 from tiny_torch.compat.twins import max_pool3d as max_pool3d
+from tiny_torch.compat.twins import native_batch_norm as native_batch_norm
+from tiny_torch.compat.twins import native_dropout as native_dropout
+from tiny_torch.compat.twins import native_layer_norm as native_layer_norm
 from tiny_torch.compat.twins import poisson_nll_loss as poisson_nll_loss
 from tiny_torch.compat.twins import rms_norm as rms_norm
 from tiny_torch.compat.twins import triplet_margin_loss as triplet_margin_loss
@@ -270,6 +276,9 @@ from tiny_torch.functions.shape.split import split as split
 from tiny_torch.functions.shape.split import split_with_sizes as split_with_sizes
 from tiny_torch.functions.shape.split import tensor_split as tensor_split
 from tiny_torch.functions.shape.split import unbind as unbind
+from tiny_torch.functions.shape.split import unsafe_chunk as unsafe_chunk
+from tiny_torch.functions.shape.split import unsafe_split as unsafe_split
+from tiny_torch.functions.shape.split import unsafe_split_with_sizes as unsafe_split_with_sizes
 from tiny_torch.functions.shape.views import adjoint as adjoint
 from tiny_torch.functions.shape.views import flatten as flatten
 from tiny_torch.functions.shape.views import movedim as movedim
@@ -315,6 +324,7 @@ class TensorMethods(TensorBase):
     def __gt__(self, other: Any = ...) -> _Tensor: ...
     def __iadd__(self, other: Any = ...) -> _Tensor: ...
     def __iand__(self, other: Any = ...) -> _Tensor: ...
+    def __idiv__(self, other: Any = ...) -> _Tensor: ...
     def __ifloordiv__(self, other: Any = ...) -> _Tensor: ...
     def __ilshift__(self, other: Any = ...) -> _Tensor: ...
     def __imod__(self, other: Any = ...) -> _Tensor: ...
@@ -886,6 +896,9 @@ class TensorMethods(TensorBase):
     def uniform_(self, *bounds: Any, generator: _Generator | None = None, **named: Any) -> _Tensor: ...
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any: ...
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any: ...
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[_Tensor, ...]: ...
+    def unsafe_split(self, split_size: Any, dim: _int = 0) -> tuple[_Tensor, ...]: ...
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[_Tensor, ...]: ...
     def unsqueeze(self, dim: _int) -> _Tensor: ...
     def unsqueeze_(self, dim: _int) -> _Tensor: ...
     def untyped_storage(self) -> _UntypedStorage: ...

@@ -8,7 +8,13 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.elementwise.arithmetic import rpow
-from tiny_torch.functions.operators import all_forms, is_ours_to_refuse, operator
+from tiny_torch.functions.operators import (
+    ARITHMETIC,
+    all_forms,
+    inplace_operator,
+    is_ours_to_refuse,
+    operator,
+)
 from tiny_torch.ops.elementwise.comparison import (
     BitwiseAnd,
     BitwiseNot,
@@ -49,6 +55,7 @@ BITS = {
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {
+    "__idiv__": inplace_operator(ARITHMETIC["truediv"]),  # of Python 2, which PyTorch still has
     **all_forms(BITS),
     **{f"__{op.aten}__": operator(op) for op in (Lt, Le, Gt, Ge)},
     **{f"__{op.aten}__": operator(op, takes_numpy=True) for op in (Eq, Ne)},

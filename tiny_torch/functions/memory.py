@@ -15,8 +15,8 @@ from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.base.devices import array_module
 from tiny_torch.base.dtypes import TYPE_STRINGS
 from tiny_torch.base.layouts import contiguous_strides
-from tiny_torch.base.modes import thread
 from tiny_torch.functions.creation.fill import as_dtype, as_sizes, resize_array
+from tiny_torch.functions.offsets import offset_of
 from tiny_torch.functions.public import METHODS, function, function_and_method, method
 from tiny_torch.functions.storage import TypedStorage, UntypedStorage
 from tiny_torch.functions.whole_memory import copy_with_storage
@@ -191,9 +191,7 @@ def cuda_array_interface(self: Tensor) -> dict[str, Any]:
 @method
 def storage_offset(self: Tensor) -> int:
     """Elements of the memory before its first."""
-    if thread.watch is not None:
-        thread.watch.note_offset(self.array)
-    return self.array.offset
+    return offset_of(self.array)
 
 
 @method

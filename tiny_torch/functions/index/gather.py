@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 from tiny_torch import _core
@@ -100,10 +102,21 @@ def scatter_arguments(name: str, self: Tensor, index: Any, src: Any, value: Any)
     return source
 
 
-def scatter_operation(name: str, reduce: Any) -> tuple:
+@functools.cache  # once in a process, as PyTorch
+def warn_of_reduce() -> None:
+    warnings.warn(
+        "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in "
+        "a future PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
+        stacklevel=4,
+    )
+
+
+def scatter_operation(name: str, src: Any, reduce: Any) -> tuple:
     """(op, what follows the dim) for scatter's `reduce`."""
     if reduce is None:
         return Scatter, ()
+    if isinstance(src, Tensor):
+        warn_of_reduce()
     check_kind(name, "reduce", None, reduce, "str", str)
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -133,7 +146,7 @@ def scatter(
     tensor([[1., 0., 0.],
             [0., 0., 1.]])
     """
-    op, place = scatter_operation("scatter", reduce)
+    op, place = scatter_operation("scatter", src, reduce)
     source = scatter_arguments("scatter", input, index, src, value)
     refuse_overlap(out, (index, source), (input,))
     return into_same(out, apply(op, input, source, index, dim, *place), "scatter")
@@ -144,7 +157,7 @@ def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
 ) -> Tensor:
     """scatter in place. https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html"""
-    op, place = scatter_operation("scatter_", reduce)
+    op, place = scatter_operation("scatter_", src, reduce)
     source = scatter_arguments("scatter_", self, index, src, value)
     if not place:
         return apply_inplace(op, self, source, index, dim)

@@ -112,6 +112,7 @@ def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[int, Tensor]:
     """The dim of the classes, and the target as int64 of the input's shape without that dim."""
     x, t = input.array, target.array
+    _check_batch(x.shape, t.shape)
     if t.dtype is not _core.int64:
         if t.dtype is not _core.uint8:
             raise RuntimeError(
@@ -136,14 +137,17 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tupl
     expected = sizes[:1] + sizes[2:]
     if t.shape == expected:
         return dim, target
-    batch = t.shape[0] if t.ndim else 1
-    if sizes[0] != batch:
-        raise ValueError(
-            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({batch})."
-        )
     if t.ndim == 0 and ndim == 2:
         return dim, target.reshape((1,))
     raise RuntimeError(f"Expected target size {list(expected)}, got {list(t.shape)}")
+
+
+def _check_batch(sizes: tuple[int, ...], of_target: tuple[int, ...]) -> None:
+    batch = of_target[0] if of_target else 1
+    if len(sizes) > 1 and sizes[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({batch})."
+        )
 
 
 def _check_weight_shape(where: str, weight: Tensor, classes: int) -> None:

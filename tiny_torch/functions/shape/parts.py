@@ -9,8 +9,8 @@ from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, origin_of
 from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.base.layouts import contiguous_format
-from tiny_torch.base.modes import thread
 from tiny_torch.functions.common import into_same
+from tiny_torch.functions.offsets import offset_of
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
 from tiny_torch.tensor import Tensor
@@ -131,11 +131,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 def strided_arguments(x: Tensor, size: Any, stride: Any, storage_offset: int | None) -> tuple:
     size = as_ints("as_strided", "size", None, size)
     stride = as_ints("as_strided", "stride", None, stride)
-    offset = 0
-    if storage_offset is not None:
-        if thread.watch is not None:
-            thread.watch.note_offset(x.array)
-        offset = storage_offset - x.array.offset
+    offset = 0 if storage_offset is None else storage_offset - offset_of(x.array)
     return origin_of(x.array), size, stride, offset
 
 

@@ -6,6 +6,7 @@ Each is one op with several outputs, all views of the input's memory.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -131,6 +132,30 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         _core.expect_memory(float(chunks) * PIECE_BYTES)
         return pieces("SplitWithSizes", input, dim, [0] * chunks)
     return pieces("Split", input, dim, equal_sizes(size, -(-size // chunks)))
+
+
+def views_of(input: Tensor, parts: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
+    """The parts as views of one output each, which may be written in place."""
+    starts = [0, *itertools.accumulate(part.shape[dim] for part in parts)]
+    return tuple(input.narrow(dim, start, end - start) for start, end in itertools.pairwise(starts))
+
+
+@function_and_method
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """torch.chunk, whose pieces may be written in place."""
+    return views_of(input, chunk(input.detach(), chunks, dim), dim)
+
+
+@function_and_method
+def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """torch.split, whose pieces may be written in place."""
+    return views_of(input, split(input.detach(), split_size, dim), dim)
+
+
+@function_and_method
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """torch.split_with_sizes, whose pieces may be written in place."""
+    return views_of(input, split_with_sizes(input.detach(), split_sizes, dim), dim)
 
 
 @function_and_method

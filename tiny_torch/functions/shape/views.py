@@ -151,12 +151,12 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
         raise RuntimeError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    known = math.prod(n for n in sizes if n != -1)
+    given, known = sizes, math.prod(n for n in sizes if n != -1)
     if sizes.count(-1) == 1 and known > 0:
         sizes = tuple([shape[dim] // known if n == -1 else n for n in sizes])
     if math.prod(sizes) != shape[dim]:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} "
             f"({shape[dim]}) in the input tensor"
         )
     return apply_view(View, input, (*shape[:dim], *sizes, *shape[dim + 1 :]))

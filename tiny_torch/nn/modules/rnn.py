@@ -241,9 +241,12 @@ class RNNBase(Module):
         rows = len(self._all_weights)
         if hx is None:
             return tuple([input.new_zeros(rows, batch, size) for size in sizes])
-        state = hx if isinstance(hx, tuple | list) else (hx,)
+        state = (hx,) if len(sizes) == 1 else hx if isinstance(hx, tuple | list) else (hx[0], hx[1])
         if len(state) != len(sizes):
-            raise RuntimeError(f"{self.mode}: expected {len(sizes)} states, got {len(state)}")
+            error = IndexError if len(state) < len(sizes) else RuntimeError
+            raise error(f"{self.mode}: expected {len(sizes)} states, got {len(state)}")
+        if len(sizes) == 2 and dims == 3 and isinstance(hx, Tensor) and hx.ndim == 4:
+            raise TypeError(f"{self.mode}: expected a tuple of two states, got a Tensor")
         given = [s.dim() for s in state]
         if any(d != dims for d in given):
             batched = "batched" if dims == 3 else "unbatched"

@@ -18,7 +18,7 @@ class Digits(VisionDataset):
     `data` is (N, 8, 8) uint8 with levels 0 to 16, `targets` (N,) int64; an item is a float32
     tensor (1, 8, 8) with levels 0 to 1 and an int, after the transforms. The split is a fixed
     permutation: it does not depend on the seed of the program.
-    Raises ImportError where scikit-learn is missing.
+    Raises ModuleNotFoundError where scikit-learn is missing.
     Source: https://archive.ics.uci.edu/dataset/80
 
     >>> from tiny_torch.datasets import Digits
