@@ -38,7 +38,7 @@ class Place:
 
 def is_users(file: str) -> bool:
     """Whether the code is neither ours nor Python's own."""
-    return not file.startswith((PACKAGE, "<frozen"))
+    return not file.startswith((f"{PACKAGE}/", "<frozen"))
 
 
 class ModulePaths:
