@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
@@ -21,16 +20,11 @@ from tiny_torch.base.size import Size
 wrap = _core.wrap  # (array, edge=None, cls=Tensor): the one way by which an array becomes a tensor
 INFERENCE_STAMP = _core.inference_stamp
 
+
 if TYPE_CHECKING:  # TensorBase, and what functions/methods.py attaches
     from tiny_torch.functions._published import TensorMethods as TensorBase
 else:
     TensorBase = _core.TensorBase
-
-
-@cache  # once in a process, as PyTorch
-def warn_of_history() -> None:
-    text = "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-    warnings.warn(text + "behavior.\nConsider using tensor.detach() first.", stacklevel=3)
 
 
 class Tensor(TensorBase):
@@ -183,7 +177,11 @@ class Tensor(TensorBase):
 
     def __float__(self) -> float:
         if self.requires_grad and not modes.bits & (NO_GRAD | INFERENCE):
-            warn_of_history()
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                "behavior.\nConsider using tensor.detach() first.",
+                stacklevel=2,
+            )
         return float(self._number())
 
     def __int__(self) -> int:

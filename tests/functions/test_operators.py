@@ -122,9 +122,8 @@ def test_a_stranger_meets_the_tensor_and_its_history():
 
 
 ONCE = """
-x, index = torch.ones(1, requires_grad=True), torch.tensor([0, 1])
+index = torch.tensor([0, 1])
 for _ in range(3):
-    float(x)
     torch.zeros(3).scatter_(0, index, torch.ones(2), reduce="add")
     torch.zeros(3).scatter(0, index, torch.ones(2), reduce="multiply")
     torch.zeros(3).scatter(0, index, 1.0, reduce="add")
@@ -134,6 +133,5 @@ for _ in range(3):
 def test_what_is_warned_once_in_a_process(torch):
     command = [sys.executable, "-W", "always", "-c", f"import {torch.__name__} as torch\n{ONCE}"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    assert said.count("<string>:") == 2 and said.count("UserWarning") == 2
-    assert "Converting a tensor with requires_grad=True to a scalar" in said
+    assert said.count("<string>:") == 1 and said.count("UserWarning") == 1
     assert "The reduce argument of torch.scatter with Tensor src is deprecated" in said
