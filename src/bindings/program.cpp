@@ -173,7 +173,8 @@ bool is_same_dict(PyObject* now, PyObject* before) {
 }
 
 // Whether two objects are one, or numbers or text of one type that are equal, or containers of the
-// same. No code of Python's runs, but for numbers of classes of their own.
+// same, or a buffer and its bytes. No code of Python's runs, but for numbers of classes of their
+// own.
 bool is_same(PyObject* now, PyObject* before) {
   if (now == before) return true;
   if (PyBytes_Check(before) && !PyBytes_Check(now)) return has_bytes(now, before);
@@ -225,11 +226,7 @@ bool guards_hold(const pb::tuple& guards) {
     const bool by_value = PyLong_Check(value) || PyFloat_Check(value) || PyUnicode_Check(value) ||
                           PyTuple_Check(value);
     if (now.get() != value && !(by_value && is_same(now.get(), value))) return false;
-    if (PyBytes_Check(copy) && !PyBytes_Check(value)) {
-      if (!has_bytes(now.get(), copy)) return false;
-    } else if (copy != Py_None && !is_same(now.get(), copy)) {
-      return false;
-    }
+    if (copy != Py_None && !is_same(now.get(), copy)) return false;
   }
   return true;
 }

@@ -139,10 +139,9 @@ def is_value(found: Any) -> bool:
 
 
 def copy_of(value: Any) -> Any:
-    """A container's copy, to be compared with it later; None of what is no container."""
-    if isinstance(value, CHANGEABLE):
-        return memory_of(value)
-    return with_copies(value, DEPTH, set()) if isinstance(value, CONTAINERS) else None
+    """A copy of a container or a block of memory, to be compared with it later; None of others."""
+    is_copied = isinstance(value, (*CHANGEABLE, *CONTAINERS))
+    return with_copies(value, DEPTH, set()) if is_copied else None
 
 
 def memory_of(value: Any) -> bytes | None:
@@ -156,7 +155,7 @@ def memory_of(value: Any) -> bytes | None:
 
 
 def with_copies(value: Any, depth: int, seen: set[int]) -> Any:
-    """The value, with containers copied where they are seen first, empty ones too."""
+    """The value; a container as a copy where it is seen first, a block of memory as its bytes."""
     if isinstance(value, CHANGEABLE):
         memory = memory_of(value)
         return value if memory is None else memory
