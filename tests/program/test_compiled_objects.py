@@ -1,8 +1,10 @@
 """Compiled functions as objects: threads, copies, methods, stances, and where their memory is."""
 
 import copy
+import gc
 import re
 import threading
+import time
 
 import pytest
 from helpers import same_bits
@@ -173,8 +175,6 @@ def test_while_memory_is_recorded_nothing_else_is():
 
 
 def test_an_exception_leaves_nothing_behind():
-    import gc
-
     def fails(x):
         raise KeyError("mine")
 
@@ -184,6 +184,20 @@ def test_an_exception_leaves_nothing_behind():
             compiled(torch.ones(2))
         assert gc.isenabled()
     assert Compiled(lambda x: x + 1, fullgraph=True)(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_what_the_collector_calls_is_not_the_functions():
+    calls = []
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(lambda phase, info: calls.append(time.perf_counter()))
+    compiled = Compiled(lambda x: [x * n for n in range(1000)][-1], fullgraph=True)
+    try:
+        gc.set_threshold(1)  # at its first chance after the recording
+        assert compiled(torch.ones(2)).tolist() == [999.0, 999.0]
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.pop()
+    assert calls and not compiled.refusals
 
 
 def test_containers_within_containers_are_guarded():

@@ -121,9 +121,9 @@ class Recorder(Reader):
         """Ends it, however far it got: a signal's handler may raise between any two lines."""
         self.recording.stop()
         thread.watch = self.outer
-        if self.collects:
-            gc.enable()
         set_profile(self.before_profile)
+        if self.collects:
+            gc.enable()  # at once it may run what is not the function's
 
     def finish(self) -> tuple:
         """The guards. Notes what has changed while it was recorded."""
