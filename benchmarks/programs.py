@@ -5,6 +5,7 @@ python -m benchmarks.programs --only hand          # those whose names contain t
 python -m benchmarks.programs --rounds 30 --out mine    # a table in benchmarks/results, too
 python -m benchmarks.programs --memory             # peaks, planned and measured
 python -m benchmarks.programs --compile            # next to torch.compile, too: a minute per step
+python -m benchmarks.programs --jax                # five steps next to jax.jit (pip install jax)
 """
 
 import argparse
@@ -139,11 +140,15 @@ def main() -> None:
     option("--machine", default=report.machine_in_words(), help="the machine, in words")
     option("--passes", nargs="+", default=[], help="turned on; with no- before the name, off")
     option("--compile", action="store_true", help="next to the other's compile, too")
+    option("--jax", action="store_true", help="the steps of jax_steps.py, next to those")
     option("--memory", action="store_true", help="peaks of memory, not times")
     option("--out", help="name of the file in benchmarks/results/")
     args = parser.parse_args()
     passes = {name.removeprefix("no-"): not name.startswith("no-") for name in args.passes}
     names = [name for name in MODELS if any(part in name for part in args.only)]
+    in_jax = importlib.import_module("benchmarks.jax_steps").STEPS if args.jax else {}
+    if args.jax:
+        names = [name for name in names if name in in_jax]
     if args.memory:
         importlib.import_module(OURS).set_num_threads(args.threads)
         text = "\n".join(memory_table(names, f"{args.machine}; {args.threads} threads", passes))
@@ -159,8 +164,8 @@ def main() -> None:
         f"| step | eager | program | to eager | {args.against}, eager | to that | first two |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
-    if args.compile:
-        lines[-2] += f" {args.against}.compile | to that |"
+    for name in [f"{args.against}.compile"] * args.compile + ["jax.jit"] * args.jax:
+        lines[-2] += f" {name} | to that |"
         lines[-1] += "--:|--:|"
     for torch in (ours, theirs):
         torch.set_num_threads(args.threads)
@@ -175,6 +180,8 @@ def main() -> None:
             torch.manual_seed(0)
             steps.append(theirs.compile(MODELS[name](theirs)))
             least_of(steps[-1:], WARM_UP)
+        if args.jax:
+            steps.append(in_jax[name]())
         eager, recorded, other, *compiled = least_of(steps, args.rounds)
         cells = [
             name, report.show_time(eager), report.show_time(recorded), f"{recorded / eager:.2f}",
