@@ -382,3 +382,8 @@ def test_a_view_from_before_its_base_required_grad_is_like_a_leaf(torch):
         view.add_(1)  # shows the base anew
     (view * 3).sum().backward()
     assert base.grad.tolist() == [[0] * 3, [3] * 3]
+
+
+def test_a_view_without_a_size():
+    with pytest.raises(TypeError, match='missing 1 required positional arguments: "size"'):
+        tiny_torch.ones(2, 3).view()

@@ -457,6 +457,11 @@ def test_errors(call):
     check(call, *[lambda p=p: result(p) for p in BOTH], ulps=64)
 
 
+def test_channels_of_a_transposed_convolution():
+    with pytest.raises(RuntimeError, match=r"Given transposed=1, .* to have 3 channels, but got 5"):
+        tiny_torch.nn.ConvTranspose2d(3, 4, 3)(tiny_torch.ones(1, 5, 8, 8))
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_a_stride_beyond_all_leaves_one_window(dims):
     x = tiny_torch.ones(2, 3, *(5, 4, 6)[:dims], requires_grad=True)

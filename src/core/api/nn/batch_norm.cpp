@@ -68,8 +68,9 @@ struct Call {
     args.size = 1;
     for (int d = 2; d < x.ndim(); ++d) args.size *= x.shape()[d];
     if (groups < 0 || (groups && args.channels % groups))
-      throw RuntimeError("[group_norm] cannot make ", groups, " groups of ", args.channels,
-                         " channels");
+      throw RuntimeError(
+          "Expected number of channels in input to be divisible by num_groups, but got ",
+          "input of shape ", given.shape(), " and num_groups=", groups);
     args.set_channels = groups ? args.channels / groups : 0;
     args.channels_last = layout.rows();
     args.x = x.data();

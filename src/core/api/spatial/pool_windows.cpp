@@ -180,8 +180,9 @@ void check_channels(const Dims& x, const Dims& w, int spatial, int64_t groups, b
                        " at dimension 0 and of at least 1 element, but got weight of size ", w);
   const int64_t channels = transposed ? w[0] : checked_mul(w[1], groups, name);
   if (x[1] != channels)
-    throw RuntimeError("Given groups=", groups, ", weight of size ", w, ", expected input", x,
-                       " to have ", channels, " channels, but got ", x[1], " channels instead");
+    throw RuntimeError("Given ", transposed ? "transposed=" : "groups=", transposed ? 1 : groups,
+                       ", weight of size ", w, ", expected input", x, " to have ", channels,
+                       " channels, but got ", x[1], " channels instead");
   if (has_empty(x, 2, x.size()) && !has_empty(x, 0, 2))
     throw RuntimeError(
         "Only zero batch or zero channel inputs are supported, but got input shape: ", x);
