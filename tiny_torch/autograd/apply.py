@@ -57,7 +57,8 @@ def quick(
     takes = 3 if sizes else int(numbers) if isinstance(first, type) else 2
 
     def mark(function: Definition) -> Definition:
-        function.__dict__["quick"] = first, count, takes, 1 if swapped else 2 if in_place else 0
+        exact = 0 if sizes else count  # without a size the function says what is missing
+        function.__dict__["quick"] = first, exact, takes, 1 if swapped else 2 if in_place else 0
         return function
 
     return mark

@@ -49,12 +49,6 @@ def batch_norm(
         if input.array.size:
             if running_mean is None and training:
                 input.size(1)  # raises IndexError
-            parameters = {"running_mean": running_mean, "running_var": running_var}
-            for name, given in {**parameters, "weight": weight, "bias": bias}.items():
-                if given is not None and len(shape) > 1 and given.numel() != shape[1]:
-                    raise RuntimeError(
-                        f"{name} should contain {shape[1]} elements not {given.numel()}"
-                    ) from None
             raise
         result = input.clone() if weight is None else input * weight[0]
         return result if bias is None else result + bias[0]  # PyTorch looks at no channel then
@@ -81,19 +75,7 @@ def group_norm(
         raise ZeroDivisionError("integer division or modulo by zero")
     if num_groups < 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    try:
-        return apply(NativeGroupNorm, input, weight, bias, num_groups, eps)
-    except RuntimeError:
-        for name, given in (("weight", weight), ("bias", bias)):
-            if given is None or input.ndim < 2 or input.shape[1] % num_groups:
-                continue
-            if given.shape != input.shape[1:2]:
-                raise RuntimeError(
-                    f"Expected {name} to be a vector of size equal to the number of channels in "
-                    f"input, but got {name} of shape {list(given.shape)} and input of shape "
-                    f"{list(input.shape)}"
-                ) from None
-        raise
+    return apply(NativeGroupNorm, input, weight, bias, num_groups, eps)
 
 
 def instance_norm(

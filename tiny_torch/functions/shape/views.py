@@ -37,7 +37,7 @@ from tiny_torch.tensor import Tensor
 
 
 @method
-@quick(View, 0, sizes=True)
+@quick(View, sizes=True)
 def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same memory in another shape, of which one size may be -1; or as another dtype.
 

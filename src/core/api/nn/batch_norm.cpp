@@ -51,6 +51,21 @@ struct Layout {
   }
 };
 
+// Of a vector with an element per channel; of group_norm where there are groups.
+void check_size(const char* name, const NDArray* vector, const NDArray& x, int64_t groups) {
+  const int64_t channels = x.shape()[1];
+  if (!vector || vector->shape() == Dims{channels}) return;
+  if (groups)
+    throw RuntimeError("Expected ", name,
+                       " to be a vector of size equal to the number of channels ",
+                       "in input, but got ", name, " of shape ", vector->shape(),
+                       " and input of shape ", x.shape());
+  if (vector->numel() == channels)
+    throw RuntimeError("[batch_norm] expected ", name, " of shape [", channels, "], got ",
+                       vector->shape());
+  throw RuntimeError(name, " should contain ", channels, " elements not ", vector->numel());
+}
+
 struct Call {
   BatchNormArgs args{};
   DType compute, taken;  // of sums; of x, grad and out
@@ -76,11 +91,8 @@ struct Call {
     args.x = x.data();
     args.x_sample = x.strides()[0];
     args.x_channel = x.strides()[1];
-    for (const NDArray* array : {w, b})
-      if (array && array->shape() != Dims{args.channels})
-        throw RuntimeError(groups ? "[group_norm]" : "[batch_norm]",
-                           " expected a weight of shape [", args.channels, "], got ",
-                           array->shape());
+    check_size("weight", w, given, groups);
+    check_size("bias", b, given, groups);
     weight = prepared(w, compute);
     bias = prepared(b, compute);
     args.weight = data_of(weight);
@@ -128,6 +140,8 @@ void check_floating(const NDArray& x) {
 std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, const NDArray* bias,
                                 const NDArray* running_mean, const NDArray* running_var,
                                 int64_t groups, bool training, double momentum, double eps) {
+  check_size("running_mean", running_mean, Call::checked(given), 0);
+  check_size("running_var", running_var, given, 0);
   Call call(given, weight, bias, groups);
   if (!training && (!running_mean || !running_var))
     throw RuntimeError(running_mean ? "running_var" : "running_mean",
@@ -142,10 +156,6 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
     throw ValueError("running_mean and running_var must either both be None or neither be None");
   const Stats stats(given.new_empty({Stats::kCount, call.sets()}, call.compute));
   const NDArray variance = given.new_empty({call.sets()}, DType::Float64);
-  for (const NDArray* running : {running_mean, running_var})
-    if (running && running->shape() != Dims{args.channels})
-      throw RuntimeError("[batch_norm] expected running statistics of shape [", args.channels,
-                         "], got ", running->shape());
   if (training)
     for (const NDArray* running : {running_mean, running_var})
       if (running) check_writable(*running);
