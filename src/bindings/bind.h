@@ -127,16 +127,29 @@ struct Argument<const std::optional<T>&> {
 };
 template <class T>
 struct Argument<std::optional<T>> : Argument<const std::optional<T>&> {};
+template <class T>
+std::vector<T> elements(PyObject* object, const char* names) {
+  if (!object || !(PyTuple_Check(object) || PyList_Check(object)))
+    throw TypeError("expected a tuple or list of ", names);
+  std::vector<T> all;
+  all.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(object)));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+    all.push_back(Argument<T>::get(PySequence_Fast_GET_ITEM(object, i)));
+  return all;
+}
 template <>
 struct Argument<const std::vector<int64_t>&> {
-  static std::vector<int64_t> get(PyObject* object) {
-    if (!object || !(PyTuple_Check(object) || PyList_Check(object)))
-      throw TypeError("expected a tuple or list of ints");
-    std::vector<int64_t> numbers;
-    numbers.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(object)));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      numbers.push_back(int_from(PySequence_Fast_GET_ITEM(object, i)));
-    return numbers;
+  static std::vector<int64_t> get(PyObject* object) { return elements<int64_t>(object, "ints"); }
+};
+template <>
+struct Argument<const std::vector<bool>&> {
+  static std::vector<bool> get(PyObject* object) { return elements<bool>(object, "bools"); }
+};
+// Arrays, of which some may be None.
+template <>
+struct Argument<const std::vector<const NDArray*>&> {
+  static std::vector<const NDArray*> get(PyObject* object) {
+    return elements<const NDArray*>(object, "NDArrays");
   }
 };
 template <>
@@ -147,18 +160,6 @@ struct Argument<const Outs&> {
       throw TypeError("expected a tuple of two NDArrays");
     return {Argument<const NDArray*>::get(PyTuple_GET_ITEM(object, 0)),
             Argument<const NDArray*>::get(PyTuple_GET_ITEM(object, 1))};
-  }
-};
-// Arrays, of which some may be None.
-template <>
-struct Argument<const std::vector<const NDArray*>&> {
-  static std::vector<const NDArray*> get(PyObject* object) {
-    if (!object || !(PyTuple_Check(object) || PyList_Check(object)))
-      throw TypeError("expected a tuple or list of NDArrays");
-    std::vector<const NDArray*> arrays;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      arrays.push_back(Argument<const NDArray*>::get(PySequence_Fast_GET_ITEM(object, i)));
-    return arrays;
   }
 };
 

@@ -157,6 +157,20 @@ def test_the_gates_give_their_memory_to_their_gradients(name):
     assert grads[0] == grads[1]
 
 
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_a_gradient_does_not_depend_on_which_others_are_needed(name, both_ways):
+    layer = getattr(torch.nn, name)(5, 7, bidirectional=both_ways)
+    x = torch.randn(4, 3, 5, requires_grad=True)
+    tensors = {"x": x, **dict(layer.named_parameters())}
+    every = torch.autograd.grad(layer(x)[0].square().sum(), list(tensors.values()))
+    for (part, tensor), expected in zip(tensors.items(), every, strict=True):
+        for other in tensors.values():
+            other.requires_grad_(other is tensor)
+        (grad,) = torch.autograd.grad(layer(x)[0].square().sum(), tensor)
+        assert grad.tolist() == expected.tolist(), part
+
+
 @pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("shape", [(3, 4), (4,)])

@@ -147,7 +147,8 @@ template <class T>
 double cost(const Product<T>& g) {
   const double rows = double(round_up(g.m, kRows / 3)), vectors = double(blocks(g.n, lanes<T>));
   const double k = double(g.k), a = double(g.m) * k, b = k * double(g.n);
-  const double c = double(g.m) * double(g.n) * double(blocks(g.k, g.depth));
+  const double times = turns_sums(g) ? 1.25 : double(blocks(g.k, g.depth));
+  const double c = double(g.m) * double(g.n) * times;
   const auto across = [](int64_t good, int64_t bad, double some) {
     return good == 1 ? 0 : bad == 1 ? some : 3;
   };
@@ -180,8 +181,7 @@ void fast(const MatmulArgs& request) {
   const int64_t tiles = batch * grid.size();
   const bool split = tiles < workers && g.k > kDeepest<T>;
 
-  const int64_t per_worker =
-      g.m == 1 ? 0 : scratch_size<T>(grid.rows.most(), grid.cols.most(), depth);
+  const int64_t per_worker = g.m == 1 ? 0 : scratch_size(g, grid.rows.most(), grid.cols.most());
   const int64_t partial_size = split ? blocks(g.k, depth) * g.m * g.n : 0;
   const int64_t size = workers * per_worker + partial_size;
   const Scratch<T> memory(size);

@@ -62,7 +62,7 @@ constexpr int kFew = kRows * 2 / 3;
 
 // A C by columns: sums (Rows, cols) are transposed, L columns at a time.
 template <class T, int Rows>
-void write_columns(T* c, int64_t c_col, const T* sums, int64_t cols, bool add) {
+void write_columns(T* c, int64_t c_col, const T* sums, int64_t sums_row, int64_t cols, bool add) {
   constexpr int n = lanes<T>, groups = (Rows + n - 1) / n;
   for (int64_t s = 0; s < cols; s += n) {
     T columns[n][groups * n];
@@ -71,7 +71,7 @@ void write_columns(T* c, int64_t c_col, const T* sums, int64_t cols, bool add) {
       Vec<T> block[n];
 #pragma GCC unroll 16
       for (int r = 0; r < n; ++r) {
-        block[r] = load(sums + (first + r < Rows ? first + r : 0) * kCols<T> + s);
+        block[r] = load(sums + (first + r < Rows ? first + r : 0) * sums_row + s);
       }
       transpose<T>(block);
 #pragma GCC unroll 16
@@ -121,7 +121,7 @@ inline void write_tile(const Product<T>& g, const Vec<T> (&sum)[Rows][Vectors], 
       for (; s < cols; ++s) to[s] = add ? to[s] + from[s] : from[s];
     }
   } else if (g.c_row == 1 && rows == Rows) {
-    write_columns<T, Rows>(c, g.c_col, sums, cols, add);
+    write_columns<T, Rows>(c, g.c_col, sums, width, cols, add);
   } else {
     write_sums(g, sums, width, i, j, rows, cols, add);
   }
@@ -204,10 +204,22 @@ int64_t panel_a_size(int64_t depth) {
   return round_up(kRows * depth + kCols<T>, 64);
 }
 
+// Whether a part of C is summed in rows of its own, which are turned at the end: a C by columns, in
+// several blocks of k.
+template <class T>
+bool turns_sums(const Product<T>& g) {
+  return g.c_col != 1 && g.c_row == 1 && g.k > g.depth && !g.accumulate;
+}
+template <class T>
+int64_t sums_size(const Product<T>& g, int64_t rows, int64_t cols) {
+  return turns_sums(g) ? rows * round_up(cols, kCols<T>) : 0;
+}
+
 // In elements, for a part of C of so many rows and columns.
 template <class T>
-int64_t scratch_size(int64_t rows, int64_t cols, int64_t depth) {
-  return blocks(rows, kRows) * panel_a_size<T>(depth) + round_up(cols, kCols<T>) * depth + kCols<T>;
+int64_t scratch_size(const Product<T>& g, int64_t rows, int64_t cols) {
+  return sums_size(g, rows, cols) + blocks(rows, kRows) * panel_a_size<T>(g.depth) +
+         round_up(cols, kCols<T>) * g.depth + kCols<T>;
 }
 
 // The rows of A of a range, in panels; not what is read in place, by tiles that it fills.
@@ -309,7 +321,7 @@ void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, 
 // A block of B stays near and meets all rows of A; or, where those are few, they stay and meet B
 // strip by strip.
 template <class T>
-void block_product(const Product<T>& g, const Range& all, T* scratch) {
+void sum_blocks(const Product<T>& g, const Range& all, T* scratch) {
   const int64_t size = panel_a_size<T>(g.depth);
   const int64_t cols = all.rows > kLow ? all.j_end - all.j : kCols<T>;
   T* panels_b = scratch + blocks(all.rows, kRows) * size;
@@ -324,6 +336,23 @@ void block_product(const Product<T>& g, const Range& all, T* scratch) {
       multiply_range(g, range, scratch, panels_b);
     }
   }
+}
+
+// A part of C. Of a C by columns all blocks' sums are turned at once, not tile by tile.
+template <class T>
+void block_product(const Product<T>& g, const Range& all, T* scratch) {
+  if (!turns_sums(g)) return sum_blocks(g, all, scratch);
+  constexpr int n = lanes<T>;
+  const int64_t rows = all.rows, cols = all.j_end - all.j, row = round_up(cols, kCols<T>);
+  Product<T> part = g;
+  part.c = scratch - all.i * row - all.j;
+  part.c_row = row, part.c_col = 1;
+  sum_blocks(part, all, scratch + sums_size(g, rows, cols));
+  int64_t r = 0;
+  for (; r + n <= rows; r += n)
+    write_columns<T, n>(g.c + all.i + r + all.j * g.c_col, g.c_col, scratch + r * row, row, cols,
+                        false);
+  write_sums(g, scratch + r * row, row, all.i + r, all.j, rows - r, cols, false);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ namespace {
 
 // A panel has kCols units of one group (gate), for this many entries of k: it fits the L1 cache.
 constexpr int64_t kPanelDepth = 256;
+// How far ahead of its use a panel's row is asked for: it may lie in the second cache.
+constexpr int kAhead = 12;
 
 // c (Rows, cols) = or += a (Rows, depth) @ panel (depth, kCols), (+ bias).
 template <class T, int Rows>
@@ -25,10 +27,13 @@ void multiply_panel(const T* a, int64_t a_row, const T* panel, int64_t depth, T*
     __builtin_prefetch(c + r * c_row + n, 1);
   }
   Vec<T> sum[Rows][2] = {};
-  add_products<T, Rows>(sum, a, a_row, 1, panel, depth);
+  add_products<T, Rows, kAhead>(sum, a, a_row, 1, panel, depth);
+#pragma GCC unroll 2
   for (int v = 0; v < 2; ++v) {
     const int64_t some = cols - v * n;
-    for (int r = 0; r < Rows && some > 0; ++r) {
+    if (some <= 0) break;
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
       T* to = c + r * c_row + v * n;
       const auto write = [&](auto memory) {
         Vec<T> value = sum[r][v];

@@ -37,14 +37,19 @@ class Recurrent(Op):
 
     @classmethod
     def backward(cls, saved, grad, needs, overwrite=False):
-        gates, x, h0, c0, w_ih, w_hh, b_ih, _, *kept, sizes, reverse = saved
-        grads = array_module(x.device).recurrent_backward(
-            *(cls.kind, x, sizes, h0, c0, w_ih, w_hh, b_ih is not None, reverse),
-            *(gates, overwrite, kept, grad),
+        gates, x, h0, c0, w_ih, w_hh, _, _, *kept, sizes, reverse = saved
+        wanted = (needs[0], needs[3], needs[4], needs[5] or needs[6])
+        grads = iter(
+            array_module(x.device).recurrent_backward(
+                *(cls.kind, x, sizes, h0, c0, w_ih, w_hh, wanted, reverse),
+                *(gates, overwrite, kept, grad),
+            )
         )
-        to_x, to_h0, *rest = grads
-        to_c0 = rest.pop(0) if c0 is not None else None
-        return to_x, to_h0, to_c0, *rest, *([None, None] if b_ih is None else [])
+        to_h0, to_c0 = next(grads), next(grads) if c0 is not None else None
+        to_x, to_w_ih, to_w_hh, to_b_ih, to_b_hh = (
+            next(grads) if want else None for want in (*wanted, wanted[3])
+        )
+        return to_x, to_h0, to_c0, to_w_ih, to_w_hh, to_b_ih, to_b_hh
 
     @classmethod
     def composite(cls, x, h0, c0, w_ih, w_hh, b_ih, b_hh, sizes, reverse, w_hr=None):

@@ -39,6 +39,7 @@ struct Layer {
   std::vector<int64_t> sizes, starts;  // of the steps: rows, and rows before them
 
   int64_t steps() const { return static_cast<int64_t>(sizes.size()); }
+  bool is_even() const { return steps() > 0 && rows == steps() * batch; }  // all have all sequences
   // The i-th step to be taken, and the rows whose sequence the step before it saw, too.
   int64_t step(int64_t i) const { return reverse ? steps() - 1 - i : i; }
   int64_t joint(int64_t i) const {
@@ -197,6 +198,43 @@ NDArray product(const Layer& l, const NDArray& a, const NDArray& b) {
   return converted(matmul(a, b), l.dtype);
 }
 
+// What each row's sequence had one step before: in the rows of that step and in `first` where all
+// steps have all sequences, else in a copy.
+class Before {
+ public:
+  Before(const Layer& l, const NDArray& first, const NDArray& steps)
+      : l_(l), first_(contiguous(first)), steps_(steps) {
+    if (!l.is_even()) copy_ = step_before(l, first_, steps);
+  }
+
+  char* of_step(int64_t t) const {
+    if (copy_) return row_of(&*copy_, l_.starts[t]);
+    const int64_t last = l_.reverse ? t + 1 : t - 1;
+    return last < 0 || last == l_.steps() ? first_.data() : row_of(&steps_, l_.starts[last]);
+  }
+
+  // grads^T @ this: (gates hidden, hidden)
+  NDArray product_with(const NDArray& grads) const {
+    if (copy_ || l_.halves) {
+      const NDArray before = copy_ ? *copy_ : step_before(l_, first_, steps_);
+      return product(l_, transposed(grads), operand(l_, before));
+    }
+    const int64_t batch = l_.batch, rest = l_.rows - batch, begin = l_.reverse ? 0 : batch;
+    const auto rows = [](const NDArray& x, int64_t from, int64_t count) {
+      return x.slice(0, from, from + count, 1);
+    };
+    const NDArray of_steps =
+        matmul(transposed(rows(grads, begin, rest)), rows(steps_, batch - begin, rest));
+    const NDArray of_first = transposed(rows(grads, l_.reverse ? rest : 0, batch));
+    return matmul(of_first, first_, nullptr, nullptr, &of_steps);
+  }
+
+ private:
+  const Layer& l_;
+  NDArray first_, steps_;
+  std::optional<NDArray> copy_;
+};
+
 // x @ w_ih^T + bias: a phase of its own, for that sums of halves are not rounded to halves.
 NDArray input_product(const Layer& l, const RecurrentKernel* kernels, const NDArray& x,
                       const NDArray& w_ih, const NDArray* bias) {
@@ -272,12 +310,14 @@ std::vector<NDArray> forward(const Input& in, const NDArray* b_ih, const NDArray
   return results;
 }
 
-std::vector<NDArray> backward(const Input& in, bool biases, const NDArray* active, bool overwrite,
+std::vector<NDArray> backward(const Input& in, const std::vector<bool>& needs,
+                              const NDArray* active, bool overwrite,
                               const std::vector<const NDArray*>& kept,
                               const std::vector<const NDArray*>& grads, bool halves) {
   const Layer l = make_layer(in, halves);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
   const bool gated = lstm || gru;
+  if (needs.size() != 4) throw RuntimeError("[recurrent] expected 4 needs, got ", needs.size());
   if (kept.size() != size_t(1 + gated) || (active != nullptr) != gated ||
       grads.size() != size_t(2 + lstm))
     throw RuntimeError("[recurrent] expected ", 1 + gated, " saved arrays beside the gates, and ",
@@ -291,9 +331,9 @@ std::vector<NDArray> backward(const Input& in, bool biases, const NDArray* activ
   for (size_t k = 1; k < grads.size(); ++k)
     check_shape("the gradient of the last state", grads[k], {l.batch, l.hidden}, l.dtype);
 
-  const NDArray h_before = step_before(l, contiguous(in.h0), *kept[0]);
-  const std::optional<NDArray> c_before =
-      lstm ? std::optional(step_before(l, contiguous(*in.c0), *kept[1])) : std::nullopt;
+  const Before h_before(l, in.h0, *kept[0]);
+  std::optional<Before> c_before;
+  if (lstm) c_before.emplace(l, *in.c0, *kept[1]);
   const std::optional<NDArray> grad_y = prepared(grads[0], l.dtype);
   // Over what was saved, where that is given up: a step reads its gates before it writes them.
   const NDArray gates = gated && overwrite ? *active : l.empty({l.rows, l.gates * l.hidden});
@@ -316,17 +356,18 @@ std::vector<NDArray> backward(const Input& in, bool biases, const NDArray* activ
     step.state = h.data();
     step.cell = data_of(c);
     step.cells = lstm ? row_of(kept[1], start) : nullptr;
-    step.before = row_of(lstm ? &*c_before : gru ? &h_before : kept[0], start);
+    step.before = lstm ? c_before->of_step(t) : gru ? h_before.of_step(t) : row_of(kept[0], start);
     step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
     next->products[0] = {step.rows, row_of(&shared, start), h.data()};
   }
   run(l, l.device->backend->recurrent->backward[in.kind], in.w_hh, phases, gru, nullptr);
   const NDArray of_gates = operand(l, gates), of_shared = gru ? operand(l, shared) : of_gates;
-  std::vector<NDArray> results{product(l, of_gates, operand(l, in.w_ih)), h};
+  std::vector<NDArray> results{h};
   if (lstm) results.push_back(*c);
-  results.push_back(product(l, transposed(of_gates), operand(l, in.x)));
-  results.push_back(product(l, transposed(of_shared), operand(l, h_before)));
-  if (biases) {
+  if (needs[0]) results.push_back(product(l, of_gates, operand(l, in.w_ih)));
+  if (needs[1]) results.push_back(product(l, transposed(of_gates), operand(l, in.x)));
+  if (needs[2]) results.push_back(h_before.product_with(of_shared));
+  if (needs[3]) {
     results.push_back(reduce(Reduce::sum, gates, Dims{0}, false));
     results.push_back(gru ? reduce(Reduce::sum, shared, Dims{0}, false) : results.back());
   }
@@ -379,17 +420,18 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
 std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
                                         const std::vector<int64_t>& sizes, const NDArray& h0,
                                         const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
-                                        bool biases, bool reverse, const NDArray* active,
-                                        bool overwrite, const std::vector<const NDArray*>& kept,
+                                        const std::vector<bool>& needs, bool reverse,
+                                        const NDArray* active, bool overwrite,
+                                        const std::vector<const NDArray*>& kept,
                                         const std::vector<const NDArray*>& grads) {
   const Input in{kind, x, sizes, h0, c0, w_ih, w_hh, reverse};
-  if (!is_half(x.dtype())) return backward(in, biases, active, overwrite, kept, grads, false);
+  if (!is_half(x.dtype())) return backward(in, needs, active, overwrite, kept, grads, false);
   Widened wide(x.dtype());
   std::vector<const NDArray*> wide_kept = kept, wide_grads;  // of what was saved, y was made halves
   if (!kept.empty()) wide_kept[0] = wide(kept[0]);
   for (const NDArray* grad : grads) wide_grads.push_back(wide(grad));
   std::vector<NDArray> results =
-      backward(wide(in), biases, active, overwrite, wide_kept, wide_grads, has_products(in));
+      backward(wide(in), needs, active, overwrite, wide_kept, wide_grads, has_products(in));
   for (NDArray& result : results) result = astype(result, x.dtype());
   return results;
 }

@@ -18,15 +18,16 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
                                        const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
                                        const NDArray* b_ih, const NDArray* b_hh, bool reverse);
 
-// The gradients of x, h0, c0 (LSTM), w_ih, w_hh, and of the biases if `biases`, from those of y and
-// of the last h and c, which may be null. `active` are the gates, null for RNN, and `kept` the rest
-// of forward's answer without its last h and c. With `overwrite` the gates' gradients are written
-// over them.
+// The gradients of h0, c0 (LSTM), and of x, w_ih, w_hh, of the two biases, which `needs` has in
+// this order, from those of y and of the last h and c, which may be null. `active` are the gates,
+// null for RNN, and `kept` the rest of forward's answer without its last h and c. With `overwrite`
+// the gates' gradients are written over them.
 std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
                                         const std::vector<int64_t>& sizes, const NDArray& h0,
                                         const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
-                                        bool biases, bool reverse, const NDArray* active,
-                                        bool overwrite, const std::vector<const NDArray*>& kept,
+                                        const std::vector<bool>& needs, bool reverse,
+                                        const NDArray* active, bool overwrite,
+                                        const std::vector<const NDArray*>& kept,
                                         const std::vector<const NDArray*>& grads);
 
 }  // namespace tt
