@@ -14,7 +14,6 @@ import tiny_torch.distributed as dist
 from tiny_torch.distributed.collectives import average
 from tiny_torch.distributed.links import AWAKE, Call, Receipt
 from tiny_torch.distributed.mailbox import HEADER, PIECE, Mailbox, length_of
-from tiny_torch.distributed.memory import CACHED
 from tiny_torch.distributed.rows import flat
 
 
@@ -97,7 +96,7 @@ def test_who_is_elsewhere_than_the_root_is_found():
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_large_rows_in_memory_have_the_rings_bits(n):
-    piece = CACHED // 4
+    piece = PIECE // 4
     sizes = 4097, piece - 1, piece, piece + 1, 2 * piece + 3 * n, 5 * piece + 7
     ops = dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.MAX, dist.ReduceOp.PRODUCT
 
@@ -168,7 +167,7 @@ def test_pieces_take_turns_among_collectives_without_a_pause():
     def run(rank, n):
         moments, wrong = random.Random(rank), 0
         for i in range(60):
-            x = torch.full((CACHED // 4 * (1 + i % 3) - i,), float(rank + i), dtype=torch.float32)
+            x = torch.full((PIECE // 4 * (1 + i % 3) - i,), float(rank + i), dtype=torch.float32)
             dist.all_reduce(x)
             wrong += int((x != n * i + n * (n - 1) / 2).sum())
             if moments.random() < 0.3:

@@ -2,11 +2,11 @@
 
 Each rank has two places in it, which it uses in turn. It writes there what collective this is and
 its bytes, and then the number of the exchange: who sees the number sees the bytes (processors keep
-the order of stores; where they do not, links.py makes no mailbox). Who waits for others' numbers
-for more than some microseconds says so in the memory, and sleeps at its sockets: whoever comes
-later wakes it by a message. When a rank has seen all numbers k + 1, everyone has read what was
-written for k; so at k + 2 the place can be used again. In a broadcast only the root's number is
-waited for, and the others' before the next exchange begins.
+the order of stores; where they do not, links.py makes no mailbox). Who has waited for others'
+numbers for a while (`spin`) says so in the memory, and sleeps at its sockets: whoever comes later
+wakes it by a message. When a rank has seen all numbers k + 1, everyone has read what was written
+for k; so at k + 2 the place can be used again. In a broadcast only the root's number is waited for,
+and the others' before the next exchange begins.
 
     numbers   | rank 0 | rank 1 | ...    the exchange for which a rank has written
     sleepers  | rank 0 | rank 1 | ...    the exchange for which it sleeps
@@ -31,9 +31,10 @@ from tiny_torch.tensor import wrap
 LARGEST = 16 * 1024  # bytes of a message
 HEADER = 128  # bytes of links.HEADER
 PLACE = HEADER + LARGEST
-PIECE = 1 << 22  # bytes of a large row that may go through at once
+PIECE = 1 << 20  # bytes of a large row that go through at once, and stay in the caches
 KINDS = 256  # of rows whose places are kept
 SPIN = 50e-6  # seconds for which a rank looks before it sleeps
+ALONE = 300e-6  # the same, if nobody else needs its core: to wake up takes longer than most waits
 IN_ORDER = platform.machine() in ("x86_64", "AMD64")
 
 
@@ -109,7 +110,7 @@ class Mailbox:
         """Who has not written yet, after some microseconds, which let others run."""
         if not (missing := self.missing(peers)):
             return missing
-        end = time.perf_counter() + SPIN
+        end = time.perf_counter() + spin(self.size)
         while time.perf_counter() < end:
             for _ in range(20):
                 if not (missing := self.missing(missing)):
@@ -127,6 +128,14 @@ class Mailbox:
         """In which collective a rank is, if that is behind the last exchange of this one."""
         number = self.numbers[rank]
         return bytes(self.header(rank, number)) if number > self.count else None
+
+
+def spin(size: int) -> float:
+    """Seconds for which a rank of a group of so many looks before it sleeps."""
+    world = torch.distributed
+    ranks = world.get_world_size() if world.is_initialized() else size
+    has_core = ranks * torch.get_num_threads() <= len(os.sched_getaffinity(0))
+    return ALONE if has_core else SPIN
 
 
 def length_of(size: int) -> int:

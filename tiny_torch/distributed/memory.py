@@ -16,13 +16,12 @@ from tiny_torch.distributed.mailbox import PIECE
 from tiny_torch.distributed.rows import Flat, Rows, flat, lengths_of
 
 Combine = Callable[[torch.Tensor, torch.Tensor], Any]
-CACHED = 1 << 20  # bytes of a row that go through at once, and stay in the caches
 NOTHING = flat(torch.empty(0, dtype=torch.uint8))
 
 
 def all_gather(links: Any, parts: Sequence[Flat], call: Call) -> None:
     """Afterwards every rank has part r of rank r, for all r."""
-    rank, step = links.rank, CACHED // parts[0].itemsize
+    rank, step = links.rank, PIECE // parts[0].itemsize
     for start in range(0, max(map(len, parts)), step):
         pieces = [part[start : start + step] for part in parts]
         rows = links.mailbox.pieces(parts[0])
@@ -35,7 +34,7 @@ def all_gather(links: Any, parts: Sequence[Flat], call: Call) -> None:
 
 def reduce_scatter(links: Any, parts: Sequence[Flat], combine: Combine, call: Call) -> None:
     """Afterwards part r of rank r is that of all ranks combined."""
-    step = CACHED // parts[0].itemsize // links.size
+    step = PIECE // parts[0].itemsize // links.size
     for start in range(0, max(map(len, parts)), step):
         combine_segments(links, [part[start : start + step] for part in parts], combine, call)
 
@@ -71,7 +70,7 @@ def combine_segments(
 
 def all_reduce(links: Any, segments: Sequence[Flat], combine: Combine, call: Call) -> None:
     """Afterwards every rank has the segments of all ranks combined, the first one the longest."""
-    rank, step = links.rank, CACHED // segments[0].itemsize // links.size
+    rank, step = links.rank, PIECE // segments[0].itemsize // links.size
     for start in range(0, len(segments[0]), step):
         ours = [segment[start : start + step] for segment in segments]
         if links.size == 2:
@@ -99,12 +98,10 @@ def average(links: Any, rows: Rows, factor: float, call: Call) -> None:
     """Afterwards every rank has the sums of the rows times `factor`, as `all_reduce` adds them.
 
     What is read is scaled in memory, and the sums go from there into their places: once there and
-    once back, also where that is many places. Rows that fit go at once: each further piece is a
-    meeting of all ranks.
+    once back, also where that is many places.
     """
     rank, n, lengths = links.rank, links.size, lengths_of(len(rows), links.size)
-    fit = lengths[0] * n * rows.itemsize <= PIECE
-    step = (PIECE if fit else CACHED) // rows.itemsize // n
+    step = PIECE // rows.itemsize // n
     starts = range(0, lengths[0], step)
     cuts = [max(0, min(step, length - start)) for length in lengths for start in starts]
     pieces, count = rows.cut(cuts), len(starts)

@@ -291,20 +291,26 @@ class Reducer:
     def send(self, bucket: Bucket) -> None:
         if self.hook is not None:
             bucket.future = self.hook(self.hook_state, GradBucket(bucket))
-        elif self.beside:
-            self.reduce(bucket, later=not bucket.is_last)
-        elif bucket.is_last:
-            for each in self.buckets:
-                self.reduce(each, later=False)
+        else:
+            due = [bucket] if self.beside else self.buckets if bucket.is_last else []
+            self.reduce(due, later=not bucket.is_last)
 
-    def reduce(self, bucket: Bucket, later: bool) -> None:
-        """Begins to sum the bucket over all ranks, or does so in this thread."""
+    def reduce(self, buckets: Sequence[Bucket], later: bool) -> None:
+        """Begins to sum the buckets over all ranks, or does so in this thread."""
         collectives = torch.distributed.collectives
         if self.in_buffers:
-            bucket.future = collectives.all_reduce(bucket.buffer, group=self.group, async_op=later)
-        else:
-            factor = 1.0 / self.divisor
-            bucket.future = collectives.average(bucket.gradients, factor, self.group, later)
+            for bucket in buckets:
+                bucket.future = collectives.all_reduce(
+                    bucket.buffer, group=self.group, async_op=later
+                )
+            return
+        by_dtype: dict[Any, list[Any]] = {}
+        for bucket in buckets:
+            by_dtype.setdefault(bucket.parameters[0].dtype, []).extend(bucket.gradients)
+        for gradients in by_dtype.values():
+            buckets[-1].future = collectives.average(
+                gradients, 1.0 / self.divisor, self.group, later
+            )
 
     def finish(self) -> None:
         """Waits for all buckets, and gives the parameters the averages."""
