@@ -6,6 +6,8 @@ values, dtype, strides, the type of an exception, and two orders of gradients.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from cases.index_cases import OUTS, READS, SHAPES, VALUES, WRITES, cases, tensors
@@ -225,6 +227,23 @@ def test_messages_name_what_was_wrong():
         x[0] = tiny_torch.zeros(2)
     with pytest.raises(TypeError, match="can't assign a list to a torch"):
         x[0] = [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "shape, write, error, message",
+    [
+        ((3,), "index_add_(0, at, row)", IndexError, "index out of range in self"),
+        ((3, 2), "index_add_(0, at, row)", RuntimeError, "index 5 is out of bounds for dim"),
+        ((3,), "index_copy_(0, at, row)", IndexError, "index_copy_(): index 5 is out of"),
+        ((3,), "index_fill_(0, at, 1)", IndexError, "index 5 is out of bounds for dimension 0"),
+    ],
+)
+def test_positions_of_slices_that_are_not_there(torch, shape, write, error, message):
+    x = torch.zeros(shape)
+    known = {"x": x, "at": torch.tensor([0, 5]), "row": torch.ones(2, *shape[1:])}
+    with pytest.raises(error, match=re.escape(message)):
+        eval(f"x.{write}", known)
+    assert torch is not tiny_torch or x.eq(0).all()  # PyTorch may have written the first
 
 
 def test_reads_are_views_or_copies():

@@ -20,7 +20,7 @@ from tiny_torch import nn
 from tiny_torch._core import is_recording
 from tiny_torch.base.modes import thread
 from tiny_torch.program import Compiled, record
-from tiny_torch.program.guards import Recorder
+from tiny_torch.program.recorder import Recorder
 
 
 class Plain:

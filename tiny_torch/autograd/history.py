@@ -1,4 +1,4 @@
-"""A tensor's gradient and history: what autograd attaches to Tensor."""
+"""A tensor's gradient and history. `backward()` begins here; `Run` in engine.py walks the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Modes that see ops of a thread, forward and backward: autocast is one, the tracer another.
+"""Modes that see ops of a thread, forward and backward: autocast is one (`amp/state.py`), the
+tracer of exports another (`tools/export/tracing.py`), memory's recording a third.
 
 A mode says which ops it sees (`sees`, `takes_whole`) and what it does with them (`forward`,
 `backward`). Nothing else in the package knows what modes there are.

@@ -25,9 +25,9 @@ from tiny_torch.base.devices import side_streams, wait_for_streams
 from tiny_torch.base.modes import INFERENCE, NO_GRAD, WATCHED, modes, thread
 from tiny_torch.base.pytree import tree_flatten, tree_unflatten
 from tiny_torch.program.gradients import Gradients, Graph, laid_out, share_memory
-from tiny_torch.program.guards import CHANGES, Recorder, is_capturing
 from tiny_torch.program.kinds import HISTORY, TENSORS, histories_of, is_flat, kind_of
 from tiny_torch.program.numbers import Tape, with_values
+from tiny_torch.program.recorder import CHANGES, Recorder, is_capturing
 from tiny_torch.program.show import text_of
 from tiny_torch.program.stance import stance
 from tiny_torch.program.steps import Refusal, StepGradients, StepRun, has_hooks

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from tiny_torch.base.arguments import is_tensor
 from tiny_torch.base.pytree import tree_flatten
 from tiny_torch.program.compiled import Case, Compiled
-from tiny_torch.program.guards import Recorder
 from tiny_torch.program.numbers import Tape
+from tiny_torch.program.recorder import Recorder
 from tiny_torch.program.show import name_of_kernel, text_of
 from tiny_torch.utils.sizes import size_text
 

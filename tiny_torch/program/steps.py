@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.autograd.view import LEAF
-from tiny_torch.program.guards import Recorder
+from tiny_torch.program.recorder import Recorder
 from tiny_torch.program.values import MISSING
 from tiny_torch.tensor import Tensor, wrap
 

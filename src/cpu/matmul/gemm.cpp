@@ -2,8 +2,8 @@
 //
 // Reading order: `naive`, the definition; `vector_product` for a C of a single row or column; then
 // how the work is cut into tasks. docs/kernels.md explains the blocks. Not here: `block_product`,
-// the fast form of `naive`, and panels (gemm_block.h), the register tile (gemm_tile.h), the sums of
-// vector products (gemm_vector.h), integers (gemm_int.cpp).
+// the fast form of `naive`, and what is packed or read in place (gemm_block.h), the register tile
+// (gemm_tile.h), the sums of vector products (gemm_vector.h), integers (gemm_int.cpp).
 #include "core/tables/matmul.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/infra/tasks.h"

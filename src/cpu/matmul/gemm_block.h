@@ -2,8 +2,9 @@
 // a part of C and a block of k at a time.
 //
 // A tile reads its rows of A in place where they lie along k, and from a packed panel where not;
-// its columns of B from a panel, unless B lies along its rows and so few tiles meet it that packing
-// would not pay: Note [Matrix products]. L is lanes<T> throughout.
+// its columns of B from a panel, unless so few rows of C meet B that packing would not pay: then it
+// is read by rows, or transposed in registers. `rows_in_place`, `in_place` and `across` decide:
+// Note [Matrix products]. L is lanes<T> throughout.
 #pragma once
 #include "cpu/matmul/gemm_request.h"
 #include "cpu/matmul/gemm_tile.h"

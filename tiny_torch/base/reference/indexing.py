@@ -164,7 +164,7 @@ def index_place(x: Any, dim: int, index: Any, source: Any, place: int, wraps: bo
     dim = wrap_dim(dim, x.ndim)
     if not wraps:  # index_fill_ may write to an expanded tensor
         check_writable(x)
-    error = RuntimeError if PLACES[place] is np.add else IndexError
+    error = RuntimeError if PLACES[place] is np.add and x.ndim > 1 else IndexError
     low = -x.shape[dim] if wraps and x.ndim else -1 if wraps else 0
     places = places_of_slices(x, dim, index, low, error)
     if not is_array(source):

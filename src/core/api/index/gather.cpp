@@ -33,10 +33,11 @@ int64_t first_outside(const NDArray& index, int64_t size, int64_t low) {
   return position;
 }
 
-// Throws for the first position that is not there.
+// Throws for the first position that is not there; `op` begins the message.
 template <class E>
-[[noreturn]] void throw_outside(const NDArray& index, int64_t size, int64_t low, int dim) {
-  throw E("index ", first_outside(index, size, low), " is out of bounds for dimension ", dim,
+[[noreturn]] void throw_outside(const NDArray& index, int64_t size, int64_t low, int dim,
+                                const char* op = "") {
+  throw E(op, "index ", first_outside(index, size, low), " is out of bounds for dimension ", dim,
           " with size ", size);
 }
 
@@ -192,9 +193,11 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
   AlongArgs args = along(x, d, positions, from, true);
   args.wraps = wraps;
   if (!launch(x)(backend_of(x).gather->inside, args)) {
-    if (static_cast<Place>(place) == Place::Add)
-      throw_outside<RuntimeError>(positions, args.size, 0, d);
-    throw_outside<IndexError>(positions, args.size, wraps ? -args.size : 0, d);
+    if (wraps) throw_outside<IndexError>(positions, args.size, -args.size, d);
+    if (static_cast<Place>(place) != Place::Add)
+      throw_outside<IndexError>(positions, args.size, 0, d, "index_copy_(): ");
+    if (x.ndim() < 2) throw IndexError("index out of range in self");  // as PyTorch's loop over one
+    throw_outside<RuntimeError>(positions, args.size, 0, d);
   }
   write_into(x, [&] {
     if (x.numel() > 0 && args.count > 0)

@@ -253,9 +253,9 @@ def is_of_users_call(frame: Any) -> bool:
 
 
 def wants_floats(code: types.CodeType) -> bool:
-    """Whether the code is not to be given numbers: it asks for their type, or hands them on.
+    """Whether the code must get plain floats, not the `Number`s that stand in their place.
 
-    Of what a library does with them (`json.dumps`) it is not known whether it takes no other.
+    Code that asks for types must, and a library (`json.dumps`), of which it is not known.
     """
     file = code.co_filename
     if is_ours(code) or file.endswith(WRAPPERS):
