@@ -7,6 +7,7 @@ what a tensor computes in ops/, its text in printing.py, how it is pickled in ex
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from tiny_torch.base.size import Size
 
 wrap = _core.wrap  # (array, edge=None, cls=Tensor): the one way by which an array becomes a tensor
 INFERENCE_STAMP = _core.inference_stamp
-
 
 if TYPE_CHECKING:  # TensorBase, and what functions/methods.py attaches
     from tiny_torch.functions._published import TensorMethods as TensorBase
@@ -201,7 +201,7 @@ class Tensor(TensorBase):
         return int(self.array.item())
 
     def __contains__(self, element: Any) -> bool:
-        if isinstance(element, Tensor | int | float | bool):
+        if isinstance(element, Tensor | numbers.Number):
             equal: Any = self == element
             return bool(equal.any().item())
         raise RuntimeError(

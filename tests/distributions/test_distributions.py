@@ -238,6 +238,8 @@ def test_a_distribution_keeps_the_shapes_that_it_is_given(oracle):
     for m in (tiny_torch, oracle):
         made = m.distributions.Distribution((2,), event_shape=(3,), validate_args=False)
         assert type(made.batch_shape) is type(made.event_shape) is tuple
+        for made in (m.distributions.Beta(1.0, 2.0), m.distributions.Gumbel(0.0, 1.0)):
+            assert type(made.expand((2,)).batch_shape) is m.Size
 
 
 @pytest.mark.parametrize(

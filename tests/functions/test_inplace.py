@@ -416,9 +416,25 @@ def test_draws_have_no_gradient_to_what_they_replace(torch):
     y.uniform_()
     assert y.requires_grad
     (y * y).sum().backward()
-    assert x.grad is None or x.grad.tolist() == [0.0, 0.0, 0.0]
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x.normal_()
+    y = x.exp()  # whose backward needs the values that are replaced
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.normal_().sum().backward()
+    fills = "normal_() uniform_() exponential_() random_() random_(3) geometric_(0.5) log_normal_()"
+    assert [eval(f"(x * 1).{fill}.grad_fn.name()", {"x": x})[:6] for fill in fills.split()] == [
+        *("Normal", "Unifor", "Expone", "Random", "Random", "Geomet", "LogNor")
+    ]
+
+
+@pytest.mark.parametrize("write", ["mul_(1)", "add_(1)", "masked_fill_(v > 5, 0)", "zero_()"])
+def test_a_write_through_a_view_that_overlaps_itself(torch, write):
+    x = torch.ones(4, requires_grad=True)
+    v = (x * 1).unfold(0, 3, 1)  # two rows, of which two elements are the same
+    eval(f"v.{write}", {"v": v})
+    v.sum().backward()
+    assert x.grad.tolist() == ([0] * 4 if write == "zero_()" else [1, 2, 2, 1])
 
 
 def test_fill_with_an_element_of_itself(torch):

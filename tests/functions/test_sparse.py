@@ -221,6 +221,10 @@ def test_texts(oracle):
     assert ours[0] == theirs[0]
     assert ours[1:-1] == theirs[1:-1]
     assert ours[-1].partition("grad_fn")[0].split() == theirs[-1].partition("grad_fn")[0].split()
+    s = parts(tiny_torch)[1]
+    assert f"{s}" == repr(s)
+    with pytest.raises(TypeError, match="unsupported format string passed to"):
+        f"{s:.2f}"
 
 
 # Where both raise the same.

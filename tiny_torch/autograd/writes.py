@@ -22,8 +22,7 @@ from tiny_torch.base.modes import OFF, modes
 
 def renew(tensor, view):
     """The new edge, from the base, of a view whose memory was written since its edge was made."""
-    # The view that wrote last has the base's edge already, from `rebase`: the base itself may have
-    # been detached since.
+    # The view that wrote last has the base's edge, from `rebase`; the base may be detached since.
     base = tensor.edge if view.stamp == ~tensor.array.stamp else edge_of(view.base)
     # If the base has no edge, it was detached. A view with a history gets a new one even then: the
     # old one is that of other values.
@@ -218,5 +217,8 @@ class CopySlices(Op):
             return (None, *others)
         rest = run(OutsideRegion, grad, origin, *geometry)
         if first is not None:
+            if overlaps_itself(*geometry[:2]):  # each of those that share an address has it all
+                ones = run(AsStridedAdd, first.new_full(first.shape, 1), origin, *geometry)
+                first = first / run(Region, ones, origin, *geometry)
             rest = rest + run(AsStridedAdd, first, origin, *geometry)
         return (rest, *others)

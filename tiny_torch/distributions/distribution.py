@@ -108,7 +108,7 @@ class Distribution:
         return new
 
     def _finish_expand(self, new: Any, batch_shape: Any) -> Any:
-        Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
+        Distribution.__init__(new, Size(batch_shape), self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -121,6 +121,12 @@ def text(x: Tensor, *, tensor_contents: str | None = None) -> str:
     return printing.with_suffixes(start + body, suffixes, len(start), own_line=True) + ")"
 
 
+def format_text(x: Tensor, spec: str) -> str:
+    if spec:
+        raise TypeError("unsupported format string passed to Tensor.__format__")
+    return text(x)
+
+
 ANSWERS: dict[str, Callable] = {
     # how it is stored
     "layout": lambda x: layouts.sparse_coo,
@@ -140,6 +146,7 @@ ANSWERS: dict[str, Callable] = {
     "is_contiguous": lambda x, *arguments, **keywords: False,
     "__len__": lambda x: x.array.shape[0],
     "__repr__": text,
+    "__format__": format_text,
     "__deepcopy__": deepcopy,
     "__reduce_ex__": reduce_ex,
     "numpy": no_numpy,

@@ -99,8 +99,8 @@ def reflect(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, 
     size = x.shape[dim]
     if left >= size or right >= size:
         raise RuntimeError(
-            "[pad] Padding size should be less than the corresponding input dimension, but got: "
-            f"padding ({left}, {right}) at dimension {dim} of input {list(x.shape)}"
+            "Argument #4: Padding size should be less than the corresponding input dimension, but "
+            f"got: padding ({left}, {right}) at dimension {dim} of input {list(x.shape)}"
         )
     return replicate(x, dim, left, right)
 
@@ -117,9 +117,9 @@ def circular(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int,
     """a b c -> b c a b c a; of what negative numbers leave."""
     first, size = max(-left, 0), x.shape[dim] + min(left, 0) + min(right, 0)
     if max(left, right) > x.shape[dim]:
-        raise RuntimeError("[pad] Padding value causes wrapping around more than once.")
+        raise RuntimeError("Padding value causes wrapping around more than once.")
     if size < 1:
-        raise RuntimeError("[pad] Negative padding value is resulting in an empty dimension")
+        raise RuntimeError("Negative padding value is resulting in an empty dimension")
     return first, size, min(-left, 0), size + max(left, 0) + max(right, 0)
 
 

@@ -274,7 +274,7 @@ def randperm(
     """
     n = as_int("randperm", "n", None, n)
     if n < 0:
-        raise RuntimeError(f"n must be non-negative, got {n}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     if layout is not None or pin_memory:
         check_options("randperm", layout, pin_memory)
     dtype = as_dtype("randperm", dtype)

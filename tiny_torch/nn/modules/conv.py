@@ -236,8 +236,8 @@ class _ConvTranspose(_ConvNd):
         most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
         if not all(a <= size <= b for a, size, b in zip(least, sizes, most, strict=True)):
             raise ValueError(
-                f"requested an output size of {list(sizes)}, but valid sizes range from {least} to "
-                f"{most} (for an input of {input.shape[2:]})"
+                f"requested an output size of {output_size[-dims:]}, but valid sizes range from "
+                f"{least} to {most} (for an input of {input.shape[2:]})"
             )
         return tuple([size - smallest for size, smallest in zip(sizes, least, strict=True)])
 

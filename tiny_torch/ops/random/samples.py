@@ -23,17 +23,6 @@ def on_cpu(function: str, *arrays: Any) -> None:
             )
 
 
-class Draw(Op):
-    """A sampler's draws in place of x."""
-
-    draws = True
-
-    @staticmethod
-    def forward(x, sampler, core, *numbers, out):
-        sampler(out, core, *numbers)
-        return out, ()
-
-
 class Drawn(Op):
     """Draws that do not move with their parameters: every gradient is 0."""
 
@@ -43,6 +32,20 @@ class Drawn(Op):
     def backward(saved, grad, needs):
         zeros = tuple([grad.new_full(grad.shape, 0) if need else None for need in needs])
         return zeros if len(zeros) > 1 else zeros[0]
+
+
+class Draw(Drawn):
+    """A sampler's draws in place of x."""
+
+    @staticmethod
+    def forward(x, sampler, core, *numbers, out):
+        sampler(out, core, *numbers)
+        return out, (getattr(sampler, "__name__", "draw"),)
+
+    @staticmethod
+    def node_name(saved, node):
+        words, number = saved[0].split("_"), 2 if saved[0] in ("bernoulli_", "random_") else 0
+        return f"{''.join(map(str.title, words))}Backward{number}"
 
 
 class Bernoulli(Drawn):
