@@ -63,7 +63,8 @@ Dims infer_shape(const Dims& shape, int64_t numel) {
       if (unknown >= 0) throw RuntimeError("only one dimension can be inferred");
       unknown = i;
     } else if (shape[i] < 0) {
-      throw RuntimeError("invalid shape dimension ", shape[i], " in shape ", shape);
+      throw RuntimeError("invalid shape dimension ", shape[i], " at index ", i, " of shape ",
+                         shape);
     } else {
       overflow |= __builtin_mul_overflow(known, shape[i], &known);
     }

@@ -324,8 +324,9 @@ def test_writing_to_what_forward_returned(torch, forward, text):
 def test_what_ctx_and_node_show(torch):
     seen = []
 
-    def forward(ctx, x, y):
+    def forward(ctx, x, y, power=1):
         ctx.save_for_backward(x, None, x * 3)
+        ctx.power = power
         seen.append((ctx.needs_input_grad, ctx.saved_tensors))
         return x * y
 
@@ -341,6 +342,11 @@ def test_what_ctx_and_node_show(torch):
     assert seen == [((True, False), ())] * 2
     node = y.grad_fn
     assert node.needs_input_grad == (True, False)
+    assert node.power == 1 and len(node.next_functions) == 2
+    with pytest.raises(AttributeError):
+        node.another  # noqa: B018
+    assert len(user.apply(x, torch.ones(1), 2).grad_fn.next_functions) == 2  # 2 is no tensor
+    del seen[2:]
     assert node.saved_tensors[0].is_leaf and node.saved_tensors[1] is None
     assert node.saved_tensors[2].tolist() == [3] and not node.saved_tensors[2].requires_grad
     y.backward()

@@ -41,6 +41,18 @@ def test_hooks_on_what_is_saved(torch):
     assert torch.autograd.grad(first.sum(), x)[0].tolist() == [12, 18]
 
 
+def test_a_pack_hook_sees_leaves_themselves_and_what_other_inputs_came_of(torch):
+    seen = []
+    x, w = leaf(torch, 2.0, 3.0), torch.nn.Parameter(torch.ones(2))
+    with torch.autograd.graph.saved_tensors_hooks(lambda v: seen.append(v) or v, lambda v: v):
+        y = (x * 3).sin() * w  # who skips parameters asks for their class
+    assert any(v is w for v in seen)
+    names = {v.grad_fn.name() for v in seen if v.grad_fn is not None}
+    assert "MulBackward0" in names and names <= {"MulBackward0", "SinBackward0"}
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx(((x * 3).cos() * 3).tolist())
+
+
 def test_hooks_are_disabled(torch):
     graph = torch.autograd.graph
     hooks = graph.saved_tensors_hooks(lambda v: v, lambda v: v)

@@ -169,7 +169,7 @@ ERRORS = [
     ("x.squeeze((2,))", IndexError, "Dimension out of range"),
     ("x.view((4,))", RuntimeError, "shape '[4]' is invalid for input of size 6"),
     ("x.view((-1, -1))", RuntimeError, "only one dimension can be inferred"),
-    ("x.view((-2, 3))", RuntimeError, "invalid shape dimension -2 in shape [-2, 3]"),
+    ("x.view((-2, 3))", RuntimeError, "invalid shape dimension -2 at index 0 of shape [-2, 3]"),
     ("x.view((-1, 4))", RuntimeError, "shape '[-1, 4]' is invalid for input of size 6"),
     ("x.slice(0, 0, 0, 1).view((-1, 0))", RuntimeError, "is ambiguous"),
     ("x.permute((1, 0)).view((6,))", RuntimeError, "Use .reshape(...) instead"),

@@ -25,6 +25,7 @@ class NodeSurface:
     name = node_name
     op: Any
     edges: tuple
+    inputs: Any
     _metadata: dict
 
     @property
@@ -42,7 +43,10 @@ class NodeSurface:
         """
         if self.op.parts is not None:
             return shown_parts(self, self.op.parts(self))
-        return tuple([(None, 0) if edge is None else shown_edge(edge) for edge in self.edges])
+        edges: Any = self.edges
+        if hasattr(self.op, "ctx"):  # of a user's Function: those of tensors
+            edges = [edge for edge, x in zip(edges, self.inputs, strict=True) if x is not None]
+        return tuple([(None, 0) if edge is None else shown_edge(edge) for edge in edges])
 
     def register_hook(self, function: Any) -> Any:
         """Calls ``function(grad_inputs, grad_outputs)`` after backward of this node."""
@@ -51,16 +55,6 @@ class NodeSurface:
     def register_prehook(self, function: Any) -> Any:
         """Calls ``function(grad_outputs)`` before backward of this node."""
         return add_to_node(self, 0, Before(function))
-
-    # These belong to the ctx of a user's Function, which in PyTorch is the node itself. (A
-    # __getattr__ that passed all of it on would make every access to a slot a third slower.)
-    @property
-    def saved_tensors(self) -> tuple:
-        return self.op.ctx.saved_tensors
-
-    @property
-    def needs_input_grad(self) -> tuple:
-        return self.op.ctx.needs_input_grad
 
     def __repr__(self) -> str:
         module = "torch.autograd.function." if hasattr(self.op, "ctx") else ""
@@ -81,10 +75,14 @@ def of_shown_type(node: Node) -> Node:
         return node
     name = node_name(node).rpartition("::")[2]
     op = node.op if isinstance(node.op, type) else None
-    key = name, op, node.is_freed()
+    is_users = hasattr(node.op, "ctx")
+    key = name, op, node.is_freed(), is_users
     kind = NAMED.get(key)
     if kind is None:
-        namespace = {"__slots__": (), "__module__": Node.__module__, **properties_of(node)}
+        namespace: dict[str, Any] = {"__slots__": (), "__module__": Node.__module__}
+        namespace.update(properties_of(node))
+        if is_users:  # in PyTorch the ctx of a user's Function is the node itself
+            namespace["__getattr__"] = lambda node, name: getattr(node.op.ctx, name)
         kind = NAMED[key] = type(name, (Node,), namespace)
     node.__class__ = kind
     return node

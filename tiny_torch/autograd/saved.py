@@ -27,7 +27,7 @@ class Packed:
         self.values = list(saved)
         self.unpack_hooks: dict[int, Callable] = {}  # {place: the hook of what was packed there}
 
-    def pack(self, place: int, pack_hook: Callable, unpack_hook: Callable) -> None:
+    def pack(self, node: Any, place: int, pack_hook: Callable, unpack_hook: Callable) -> None:
         if place in self.unpack_hooks:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
@@ -35,7 +35,7 @@ class Packed:
             )
         saved = self.values[place]
         stamp = saved.stamp
-        packed = _core.within(PACKING, pack_hook, wrap(saved))
+        packed = _core.within(PACKING, pack_hook, shown_to_hooks(node, place, saved))
         if saved.stamp != stamp:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -53,6 +53,14 @@ class Packed:
         for place, unpack_hook in self.unpack_hooks.items():
             values[place] = array_of(unpack_hook(values[place]))
         return tuple(values)
+
+
+def shown_to_hooks(node: Any, place: int, value: Any) -> Any:
+    """An input as it was, a leaf itself; a result without its history, which is this node."""
+    places = node.op.saves
+    if place >= len(places) or places[place] is None or places[place] < 0:
+        return wrap(value)
+    return node.as_tensors((*(None,) * place, value), node)[place]
 
 
 def array_of(tensor: Any) -> Any:
@@ -158,7 +166,7 @@ def pack(node: Any) -> None:
         return
     packed = Packed(node.saved)
     for place in places:
-        packed.pack(place, *thread.saved_hooks)
+        packed.pack(node, place, *thread.saved_hooks)
     node.saved = packed
 
 
@@ -295,5 +303,5 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
         packed = saved if type(saved) is Packed else Packed(tuple(values))
-        packed.pack(self._place, pack_hook, unpack_hook)
+        packed.pack(self._node, self._place, pack_hook, unpack_hook)
         self._node.saved = packed

@@ -215,9 +215,9 @@ def infer_shape(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     """Replaces one size of -1 by what makes `numel` elements."""
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
-    for n in shape:
+    for i, n in enumerate(shape):
         if n < -1:
-            raise RuntimeError(f"invalid shape dimension {n} in shape {list(shape)}")
+            raise RuntimeError(f"invalid shape dimension {n} at index {i} of shape {list(shape)}")
     known = math.prod(n for n in shape if n != -1)
     if -1 in shape and known == 0 and numel == 0:
         raise RuntimeError(
