@@ -376,3 +376,80 @@ def mapped_call(package, text, given):
         return eval(text, {**names, "sample": sample})
 
     return package.module.vmap(function, randomness="same")(package.module.stack([value, value]))
+
+
+# ---- many samples, of which all but the first two are run from a recording ----------------------
+
+MANY = 60
+
+
+def loop(function, *batches):
+    """What `vmap` answers, by a loop over samples."""
+    results = [function(*parts) for parts in zip(*batches, strict=True)]
+    if isinstance(results[0], tuple):
+        return tuple(tiny_torch.stack(parts) for parts in zip(*results, strict=True))
+    return tiny_torch.stack(results)
+
+
+SMOOTH = {
+    "value": lambda x: x.sin() * x.sum(),
+    "several": lambda x: (x.exp(), x[1:] * 2),
+    "gradient": tiny_torch.func.grad(lambda x: (x.tanh() * x).sum()),
+    "Jacobian": tiny_torch.func.jacrev(lambda x: x.sin() * x.sum()),
+    "Hessian": tiny_torch.func.hessian(lambda x: (x.sin() * x).sum()),
+    "written": lambda x: x.clone().index_fill_(0, tiny_torch.tensor([1]), 5.0).mul_(x),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_many_samples_are_those_of_a_loop(name):
+    function, batch = SMOOTH[name], tiny_torch.randn(MANY, 4)
+    mapped = tiny_torch.func.vmap(function)
+    for x in (batch, batch * 2, batch[:5]):
+        ours, expected = mapped(x), loop(function, x)
+        if not isinstance(expected, tuple):
+            ours, expected = (ours,), (expected,)
+        assert all(a.equal(b) for a, b in zip(ours, expected, strict=True))
+
+
+def test_many_samples_see_what_python_does():
+    batch, calls, factor = tiny_torch.randn(MANY, 4), [], tiny_torch.ones(4)
+
+    def counted(x):
+        calls.append(len(calls))
+        return x * len(calls)
+
+    numbers = tiny_torch.arange(1.0, MANY + 1)[:, None]
+    assert tiny_torch.func.vmap(counted)(batch).equal(batch * numbers) and len(calls) == MANY
+    scaled = tiny_torch.func.vmap(lambda x: x * factor)
+    assert scaled(batch).equal(batch)
+    factor.mul_(3)
+    assert scaled(batch).equal(batch * 3)
+    factor = tiny_torch.full((4,), 2.0)
+    assert scaled(batch).equal(batch * 2)
+    with pytest.raises(RuntimeError, match="invalid for input of size 4"):
+        tiny_torch.func.vmap(lambda x: x.view(5))(batch)
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_many_samples_draw_as_a_loop_does(randomness):
+    batch = tiny_torch.zeros(MANY, 3)
+    tiny_torch.manual_seed(4)
+    begin = tiny_torch.get_rng_state()
+    ours = tiny_torch.func.vmap(lambda x: x + tiny_torch.rand(3), randomness=randomness)(batch)
+    end = tiny_torch.get_rng_state()
+    tiny_torch.set_rng_state(begin)
+    for row in ours:
+        if randomness == "same":
+            tiny_torch.set_rng_state(begin)
+        assert row.equal(tiny_torch.rand(3))
+    assert end.equal(tiny_torch.get_rng_state())
+
+
+def test_gradients_through_many_samples():
+    batch = tiny_torch.randn(MANY, 4, requires_grad=True)
+    tiny_torch.func.vmap(lambda x: x.sin().sum())(batch).sum().backward()
+    assert batch.grad.equal(batch.cos())
+    layer = tiny_torch.nn.Linear(4, 3)
+    tiny_torch.func.vmap(layer)(batch.detach()).sum().backward()
+    assert layer.bias.grad.tolist() == [MANY] * 3

@@ -2,9 +2,10 @@
 
 PyTorch calls the function once, with tensors that hide their batch dimension, and every op has a
 rule for such tensors. Here the function runs once a sample, on views of the batch, and the results
-are stacked: the same numbers and gradients without a rule per op, at the cost of a loop. What
-tensors of all samples at once cannot do, such as `item()` or a branch on a value, is refused here,
-too, as are ops for which PyTorch has no rule, such as an LSTM (samples.py).
+are stacked: the same numbers and gradients without a rule per op, at the cost of a loop. Of many
+samples whose results have no history, the loop runs a recording of the function (program/), without
+Python. What tensors of all samples at once cannot do, such as `item()` or a branch on a value, is
+refused here, too, as are ops for which PyTorch has no rule, such as an LSTM (samples.py).
 https://pytorch.org/docs/stable/func.batch_level.html
 """
 
@@ -21,7 +22,10 @@ from tiny_torch.functions.offsets import shift_of
 from tiny_torch.functions.random.generator import default_generator
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.nn import Module
+from tiny_torch.program.compiled import Compiled
 from tiny_torch.tensor import Tensor
+
+MANY = 48  # samples for which a recording of the function pays: it takes as long as some twenty
 
 
 def vmap(
@@ -56,6 +60,8 @@ def vmap(
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    recorded = Compiled(func)
+
     @functools.wraps(func)
     def over_batch(*args: Any, **kwargs: Any) -> Any:
         check_out_dims(out_dims, func)
@@ -69,7 +75,7 @@ def vmap(
                 f"sizes {sizes} for the mapped dimension"
             )
 
-        def sample(i: int) -> Any:
+        def sample(i: int, function: Callable) -> Any:
             chosen = [
                 x if d is None else x.select(d, i) if sizes[0] else x.new_zeros(others(x, d))
                 for x, d in zip(leaves, dims, strict=True)
@@ -82,12 +88,12 @@ def vmap(
                 if d is not None
             ]
             with Setting(thread, "samples", (*thread.samples, begins)):
-                return func(*tree_unflatten(chosen, spec), **kwargs)
+                return function(*tree_unflatten(chosen, spec), **kwargs)
 
         batches = [x for x, d in zip(leaves, dims, strict=True) if d is not None]
         samples = Samples(batches, randomness)
         # of an empty batch, a sample of zeros tells the shapes
-        outputs = outputs_of(sample, max(sizes[0], 1), samples)
+        outputs = outputs_of(sample, func, recorded, max(sizes[0], 1), samples)
         return stack_outputs(outputs, out_dims, func, sizes[0], samples)
 
     return over_batch
@@ -98,15 +104,20 @@ def others(x: Tensor, dim: int) -> tuple[int, ...]:
     return (*x.shape[:dim], *x.shape[dim + 1 :])
 
 
-def outputs_of(sample: Callable[[int], Any], count: int, samples: Samples) -> list:
-    """sample(0), watched, sample(1), ...; what they draw is as `samples.randomness` says."""
+def outputs_of(
+    sample: Callable, func: Callable, recorded: Compiled, count: int, samples: Samples
+) -> list:
+    """Samples 0, watched, 1, ... of func; what they draw is as `samples.randomness` says."""
     before = default_generator.get_state()
     with samples:
-        outputs = [sample(0)]
+        outputs = [sample(0, func)]
+    has_history = any(isinstance(x, Tensor) and x.requires_grad for x in tree_flatten(outputs)[0])
+    pays = count >= MANY or recorded.cases
+    function = recorded if pays and not has_history else func
     for i in range(1, count):
         if samples.randomness == "same":
             default_generator.set_state(before)
-        outputs.append(sample(i))
+        outputs.append(sample(i, function))
     if samples.randomness == "error" and not before.equal(default_generator.get_state()):
         default_generator.set_state(before)  # drawn by what is no op
         raise RuntimeError(RANDOM)
