@@ -69,6 +69,23 @@ def test_a_process_that_ends_at_once_has_sent(method):
     assert process.exitcode == 0
 
 
+def share_a_pipe(queue):
+    ours, other = mp.Pipe()
+    queue.put(ours)
+    other.send(5)
+    time.sleep(0.3)
+
+
+def test_a_process_that_shared_something_else_ends_quietly(capfd):
+    context = mp.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=share_a_pipe, args=(queue,))
+    process.start()
+    assert queue.get(timeout=60).recv() == 5
+    process.join()
+    assert process.exitcode == 0 and capfd.readouterr().err == ""
+
+
 def test_pytorch_does_the_same(oracle):
     context = oracle.multiprocessing.get_context("fork")
     queue, done = context.Queue(), context.Queue()

@@ -32,7 +32,7 @@ __all__ = [
     "register_optimizer_step_pre_hook",
 ]
 
-Params: TypeAlias = "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]"
+Params: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Group: TypeAlias = dict[str, Any]
 
 
