@@ -403,6 +403,26 @@ def test_flags_of_backends_hold_within_a_block(torch):
     assert x.tolist() == [[1, 1], [1, 1]]
 
 
+def test_ways_of_attention_are_switched(torch):
+    cuda, x = torch.backends.cuda, torch.ones(3, 1, 1, 2, 2)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    ways = "flash", "mem_efficient", "math", "cudnn"
+    try:
+        for way in ways:
+            assert getattr(cuda, f"{way}_sdp_enabled")() is True
+            getattr(cuda, f"enable_{way}_sdp")(False)
+            assert getattr(cuda, f"{way}_sdp_enabled")() is False
+            if way == "flash":
+                assert attention(*x).equal(x[0])
+        with pytest.raises(RuntimeError, match="No viable backend"):
+            attention(*x)
+        with pytest.raises(RuntimeError, match="expects a bool, but got int"):
+            cuda.enable_flash_sdp(1)
+    finally:
+        for way in ways:
+            getattr(cuda, f"enable_{way}_sdp")(True)
+
+
 def test_absent_flags_of_backends_are_pytorchs():
     with pytest.raises(AttributeError, match=r"cudnn.conv is not in tiny_torch .*; PyTorch has it"):
         tiny_torch.backends.cudnn.conv  # noqa: B018

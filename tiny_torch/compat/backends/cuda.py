@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.base import switches
 from tiny_torch.base.devices import has_cuda
-from tiny_torch.functions.nn.attention import Kernels, SDPBackend, sdpa_kernel
+from tiny_torch.functions.nn.attention import (
+    Kernels,
+    SDPBackend,
+    allow,
+    is_allowed,
+    sdpa_kernel,
+)
 
 
 def is_built() -> bool:
@@ -58,3 +65,21 @@ def sdp_kernel(
         SDPBackend.CUDNN_ATTENTION: enable_cudnn,
     }
     return sdpa_kernel([backend for backend, wanted in allowed.items() if wanted])
+
+
+def _switch(backend: SDPBackend) -> tuple[Callable[[bool], None], Callable[[], bool]]:
+    """What allows a way of attention from here on, or not; and what says whether it is allowed."""
+
+    def enable(enabled: bool) -> None:
+        if not isinstance(enabled, bool):
+            kind = type(enabled).__name__
+            raise RuntimeError(f"set_sdp_use_math expects a bool, but got {kind}")
+        allow(backend, enabled)
+
+    return enable, lambda: is_allowed(backend)
+
+
+enable_flash_sdp, flash_sdp_enabled = _switch(SDPBackend.FLASH_ATTENTION)
+enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch(SDPBackend.EFFICIENT_ATTENTION)
+enable_math_sdp, math_sdp_enabled = _switch(SDPBackend.MATH)
+enable_cudnn_sdp, cudnn_sdp_enabled = _switch(SDPBackend.CUDNN_ATTENTION)

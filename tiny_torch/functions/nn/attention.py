@@ -48,6 +48,15 @@ class _Allowed(threading.local):
 _allowed = _Allowed()
 
 
+def is_allowed(backend: SDPBackend) -> bool:
+    return backend in _allowed.backends
+
+
+def allow(backend: SDPBackend, allowed: bool) -> None:
+    others = tuple(other for other in _allowed.backends if other is not backend)
+    _allowed.backends = (*others, backend) if allowed else others
+
+
 def only_composed() -> bool:
     """Whether the kernel is not to be used. RuntimeError if neither it nor MATH may be."""
     backends = _allowed.backends
