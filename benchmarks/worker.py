@@ -67,7 +67,8 @@ def main(framework: str, threads: str) -> None:
     torch = importlib.import_module(framework)
     torch.set_num_threads(int(threads))
     exec(FIRST_STEP, {"torch": torch})
-    files = Path(str(torch.__file__)).parent.rglob("*")
+    parts = torch, getattr(torch, "_core", torch)  # which lie apart where a clone is installed
+    files = (f for root in {Path(str(p.__file__)).parent for p in parts} for f in root.rglob("*"))
     size = sum(f.stat().st_size for f in files if f.is_file() and "__pycache__" not in f.parts)
     answer({"version": str(torch.__version__), "size": size})
 

@@ -176,7 +176,7 @@ def test_files_that_are_named_for_needles_exist(path):
 
 # ------------------------------------------------------------------------------------ README.md
 README = (ROOT / "README.md").read_text()
-RESULTS = (ROOT / "benchmarks/results/xeon-2-cores.md").read_text()
+RESULTS = (ROOT / "benchmarks/results/epyc-2-cores.md").read_text()
 
 
 def test_the_reading_list_is_two_weekends():
