@@ -64,7 +64,7 @@ ASKED = (
 )  # fmt: skip
 # Namespaces of which nothing is here.
 LACKING = (
-    "ao.quantization", "autograd.forward_ad", "export", "fft", "library", "masked",
+    "ao.quantization", "autograd.forward_ad", "export", "fft", "masked",
     "monitor", "nested", "nn.quantized",
     "nn.utils.stateless", "package", "utils.cpp_extension",
 )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Ops with a position for each slice along a dim, or for each element of the flat tensor."""
+"""Ops with a position for each slice along a dim, or for each element of the flat tensor.
+
+`x[1:3]` is a view: `Slice` in ops/shape/views.py.
+"""
 
 from __future__ import annotations
 
