@@ -386,6 +386,7 @@ def test_star_brings_names_and_no_module():
 
 def test_flags_of_backends_hold_within_a_block(torch):
     cudnn = torch.backends.cudnn
+    cudnn.allow_tf32 = True  # whatever a test before has left
     with cudnn.flags(enabled=True, benchmark=True, deterministic=True, allow_tf32=False):
         assert cudnn.set_flags() == (True, True, None, True, False, "none", "auto")
     assert cudnn.set_flags(_deterministic=True) == (True, False, None, False, True, "none", "auto")
