@@ -3,7 +3,7 @@
 #include "core/devices/accelerator.h"
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/api/cast.h"
 
 namespace tt::py {
@@ -126,7 +126,8 @@ pb::object borrowed(const std::string& device, uint64_t address, int64_t bytes, 
 
 }  // namespace
 
-void add_accelerator(pb::module_& module) {
+void add_accelerator(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   pb::class_<Accelerator>(module, "Accelerator")
       .def("device_count", entry(&Accelerator::device_count))
       .def("properties", properties)

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/program/recording.h"
 
 namespace tt::py {
@@ -187,7 +187,8 @@ pb::object from_dlpack(pb::handle capsule) {
 
 }  // namespace
 
-void add_dlpack(pb::module_& module) {
+void add_dlpack(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   module.def("to_dlpack", to_dlpack);
   module.def("from_dlpack", from_dlpack);
 }

@@ -2,7 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/api/random.h"
 #include "core/devices/launch.h"
 #include "core/tables/random.h"
@@ -67,7 +67,8 @@ auto computed(void (*RandomTable::*compute)(const NDArray&, Inputs...)) {
 
 }  // namespace
 
-void add_generator(pb::module_& module) {
+void add_generator(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   pb::class_<Generator>(module, "Generator")
       .def(pb::init(
                [](pb::handle device) { return std::make_unique<Generator>(device_arg(device)); }),

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/devices/launch_listener.h"
 #include "core/iter.h"
 
@@ -154,7 +154,8 @@ pb::list stop_launches() {
 
 }  // namespace
 
-void add_launches(pybind11::module_& module) {
+void add_launches(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   module.def("start_launches", start_launches);
   module.def("stop_launches", stop_launches);
 }

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/memory/allocator.h"
 #include "core/program/recording.h"
 
@@ -178,7 +178,8 @@ PyObject* numpy(PyObject* array, PyObject*) {
   }
 }
 
-void add_memory(pb::module_& module) {
+void add_memory(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   module.def("from_numpy", from_numpy);
   module.def("to_numpy", to_numpy);
   module.def("storage_bytes", storage_bytes);

@@ -6,7 +6,7 @@
 #include "autograd/overrides.h"
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/api/cast.h"
 #include "core/api/creation.h"
 #include "core/api/elementwise.h"
@@ -139,17 +139,17 @@ PYBIND11_MODULE(_core, module) {
   py::listen_to_writes();
   py::add_record(module.ptr());
   py::add_functions(module.ptr(), py::functions);
-  py::add_accelerator(module);
-  py::add_dlpack(module);
+  py::add_accelerator(module.ptr());
+  py::add_dlpack(module.ptr());
   py::add_function(module.ptr());
-  py::add_generator(module);
-  py::add_memory(module);
-  py::add_launches(module);
-  py::add_storage_listener(module);
+  py::add_generator(module.ptr());
+  py::add_memory(module.ptr());
+  py::add_launches(module.ptr());
+  py::add_storage_listener(module.ptr());
   py::add_nn(module.ptr());
-  py::add_optim(module);
-  py::add_program(module);
-  py::add_records(module);
+  py::add_optim(module.ptr());
+  py::add_program(module.ptr());
+  py::add_records(module.ptr());
   module.attr("OutOfMemoryError") = pybind11::handle(py::out_of_memory_error());
   module.attr("inference_stamp") = kInferenceStamp;
   module.attr("instruction_set") = cpu_backend().instruction_set;

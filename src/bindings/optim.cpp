@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/api/cast.h"
 #include "core/devices/launch.h"
 
@@ -376,7 +376,8 @@ pb::object foreach_norm(List list, double order) {
 
 }  // namespace
 
-void add_optim(pb::module_& module) {
+void add_optim(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   module.def("foreach_sgd", foreach_sgd);
   module.def("foreach_adam", foreach_adam);
   module.def("foreach_nadam", foreach_nadam);

@@ -9,7 +9,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/launches.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 
 namespace tt::py {
 
@@ -233,7 +233,8 @@ bool guards_hold(const pb::tuple& guards) {
 
 }  // namespace
 
-void add_program(pb::module_& module) {
+void add_program(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   pb::class_<Recording>(module, "Recording")
       .def(pb::init(&make_recording))
       .def("start", &Recording::start)

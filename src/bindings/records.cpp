@@ -5,7 +5,7 @@
 #include <set>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/devices/override.h"
 
 namespace tt::py {
@@ -75,7 +75,8 @@ void refuse_named(const std::set<std::string>& families, const std::set<std::str
 
 }  // namespace
 
-void add_records(pybind11::module_& module) {
+void add_records(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   module.def("op_records", op_records);
   module.def("kernels", kernels);
   module.def("replace_kernel", replace_kernel);

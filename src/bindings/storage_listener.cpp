@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings/bind.h"
-#include "bindings/types.h"
+#include "bindings/pybind.h"
 #include "core/devices/generator.h"
 
 namespace tt::py {
@@ -78,7 +78,8 @@ void listen_to_storages(const pybind11::object& listener) {
 
 }  // namespace
 
-void add_storage_listener(pybind11::module_& module) {
+void add_storage_listener(PyObject* object) {
+  pybind11::module_ module = module_from(object);
   module.def("listen_to_storages", listen_to_storages);
 }
 

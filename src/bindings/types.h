@@ -1,19 +1,9 @@
 // What the files of bindings/ offer to module.cpp: each adds its part to the module.
 #pragma once
-#include <pybind11/pybind11.h>
-
 #include "bindings/bind.h"
 #include "core/program/recording.h"
 
 namespace tt::py {
-
-// For functions that pybind11 binds.
-inline pybind11::object wrap(NDArray&& array) {
-  return pybind11::reinterpret_steal<pybind11::object>(to_python(std::move(array)));
-}
-inline const NDArray& array_arg(pybind11::handle object) {
-  return Argument<const NDArray&>::get(object.ptr());
-}
 
 // An array of our own that the host has just filled.
 inline void note_filled(const NDArray& x) {
@@ -28,14 +18,14 @@ void add_arguments(PyObject* module);         // throws PythonError
 void add_dtypes(PyObject* module);            // throws PythonError
 void add_function(PyObject* module);          // throws PythonError
 void add_nn(PyObject* module);                // throws PythonError
-void add_accelerator(pybind11::module_& module);
-void add_dlpack(pybind11::module_& module);
-void add_generator(pybind11::module_& module);
-void add_memory(pybind11::module_& module);
-void add_launches(pybind11::module_& module);
-void add_storage_listener(pybind11::module_& module);
-void add_optim(pybind11::module_& module);
-void add_program(pybind11::module_& module);
-void add_records(pybind11::module_& module);
+void add_accelerator(PyObject* module);
+void add_dlpack(PyObject* module);
+void add_generator(PyObject* module);
+void add_memory(PyObject* module);
+void add_launches(PyObject* module);
+void add_storage_listener(PyObject* module);
+void add_optim(PyObject* module);
+void add_program(PyObject* module);
+void add_records(PyObject* module);
 
 }  // namespace tt::py
