@@ -179,6 +179,36 @@ def test_backward_inside_a_hook(torch):
     assert x.grad.tolist() == [12] and w.grad.tolist() == [5 * 6 * 3 + 5 * 2 + 4]
 
 
+def test_a_callback_waits_for_its_own_backward_though_another_ran_inside(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append("inner")
+            queue_callback(lambda: seen.append("end of the inner"))
+            return grad * 2
+
+    def hook(grad):
+        with torch.enable_grad():
+            Twice.apply(leaf(torch, 1.0)).sum().backward()
+        queue_callback(lambda: seen.append("end"))
+        seen.append("hook")
+
+    seen = []
+    queue_callback = torch.autograd.Variable._execution_engine.queue_callback
+    x = leaf(torch, 1.0)
+    x.register_hook(lambda grad: seen.append("leaf"))
+    y = x * 3
+    y.register_hook(hook)
+    y.sum().backward()
+    assert seen == ["inner", "end of the inner", "hook", "leaf", "end"]
+    with pytest.raises(RuntimeError, match="only be installed during backward pass"):
+        queue_callback(seen.clear)
+
+
 def test_hooks_of_a_node(torch):
     x = leaf(torch, 2.0)
     y = x * x

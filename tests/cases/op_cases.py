@@ -1,10 +1,10 @@
 """The one table of op cases: which ops there are, and on what they are tried.
 
 A case is a function of PyTorch's that both packages have under one name, its tensors, and the other
-arguments. tests/ops/test_ops.py runs every case over layouts, dtypes and devices, with `out=`, in
-place, and for first and second gradients: next to PyTorch or, without it, to differences. The
-records of ops.def come first; a record without a case fails a test. Ops of shapes and indices have
-their cases in tests/functions/test_shape.py and test_index.py.
+arguments. Every case runs over layouts, dtypes and devices, with `out=`, in place, and for first
+and second gradients: next to PyTorch in tests/ops/test_ops.py, to differences in test_ops_alone.py.
+The records of ops.def come first; a record without a case fails a test. Ops of shapes and indices
+have their cases in tests/functions/test_shape.py and test_index.py.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ A gradient on its way is an array, or a Term, which is added to an array later (
 ``create_graph`` it is a tensor, and the same formulas are recorded. A gradient that a hook has seen
 stays the tensor that the hook saw (seen.py).
 
-All state is in one Run: a backward may run inside another, in a hook or a signal's handler, or
-beside it in another thread. A Run changes the thread's modes only around code that may be a
-user's, so that a signal's handler finds the modes of the program.
+All state is in one Run; which Runs are calling users' code, the thread knows. A backward may run
+inside another, in a hook or a signal's handler, or beside it in another thread. A Run changes the
+thread's modes only around code that may be a user's, so that a signal's handler finds the modes of
+the program.
 
 Not here: the error of a second backward (Node.unpack in graph.py); hooks (hooks.py), anomaly
 detection, modes that see ops, the profiler's record. These are called where a node has hooks, or
@@ -18,7 +19,6 @@ by modes.module_of where their bit is set.
 
 from __future__ import annotations
 
-import weakref
 from operator import attrgetter
 
 from tiny_torch import _core
@@ -170,7 +170,7 @@ class Run:
 
     def unpack(self, node, state):
         """What a node has saved if that is not just arrays, and what check_saved says of it."""
-        thread.backward = weakref.ref(self)
+        thread.enter_backward(self)
         if type(node.saved) is tuple:
             return node.unpack(False), state
         saved = within(UNRECORDED, node.unpack, False)
@@ -195,7 +195,7 @@ class Run:
     def backward_of(self, node, grad, needs):
         if is_watched():
             return module_of[WATCHED].backward_through_modes(self.backward_of, node, grad, needs)
-        thread.backward = weakref.ref(self)
+        thread.enter_backward(self)
         if self.create_graph:
             # An op that has not saved its input, or not all of them, has a backward that can be
             # differentiated itself.

@@ -7,13 +7,14 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Node, Op, edge_of, note
-from tiny_torch.autograd.hooks import NodeHooks
+from tiny_torch.autograd.hooks import NodeHooks, queue_callback
 from tiny_torch.autograd.record import FUNCTION, enter, leave
 from tiny_torch.autograd.view import IN_FUNCTION, MULTI_OUTPUT, View
 from tiny_torch.autograd.writes import rebase
@@ -172,11 +173,11 @@ class Function:
         several = isinstance(outputs, tuple)
         results = list(outputs) if several else [outputs]
         if True in needs and not modes.bits & OFF:
-            results = record(cls, ctx, args, edges, results)
+            results = record_call(cls, ctx, args, edges, results)
         return tuple(results) if several else results[0]
 
 
-def record(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list) -> list:
+def record_call(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list) -> list:
     """The outputs as results of a node; an input that is returned unwritten is aliased."""
     check_marks(ctx, outputs)
     op = UserOp(function, ctx, args, outputs)
@@ -382,6 +383,8 @@ class Variable(metaclass=VariableMeta):
 
     https://pytorch.org/docs/stable/autograd.html#variable-deprecated
     """
+
+    _execution_engine = SimpleNamespace(queue_callback=queue_callback)
 
     def __new__(cls, data: Any = None, requires_grad: Any = False, volatile: Any = False) -> Any:
         if data is None:

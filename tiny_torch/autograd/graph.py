@@ -68,7 +68,7 @@ class Op:
     transposes = False  # its gradient is a transposed view: a product may as well be its transpose
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
-    # ---- what others ask of an op --------------------------------------------------------------
+    # ---- what others ask of an op; how it is exported: @form(TheClass) in tools/export ----------
     # PyTorch's name of its node: text, or a function of what is saved and of the node, where one op
     # here is several there. None: the class's name and "Backward0".
     node_name: Any = None

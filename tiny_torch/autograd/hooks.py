@@ -135,7 +135,7 @@ class NodeHooks(OrderedDict):
             if hook.turn >= BEFORE:
                 break
             tensor = as_users_see(grad[output] if several else grad)
-            thread.backward = weakref.ref(run)
+            thread.enter_backward(run)
             answer = hook_answer(hook, tensor)
             tensor = tensor if answer is None else answer
             if several:
@@ -248,7 +248,7 @@ class LeafHooks(OrderedDict):
             gradient = run.leaf_grads.get(leaf)
             if gradient is not None:
                 gradient = run.leaf_grads[leaf] = as_users_see(gradient)
-            thread.backward = weakref.ref(run)
+            thread.enter_backward(run)
             if hook.turn == OF_TENSOR:
                 answer = hook_answer(hook, gradient)
                 run.leaf_grads[leaf] = gradient if answer is None else answer
@@ -283,9 +283,10 @@ def add_to_node(node, output: int, hook) -> RemovableHandle:
     return hooks.add_hook(node.hooks, (output, hook))
 
 
-def is_in_backward() -> bool:
-    """Whether a backward goes on in this thread, as its last hook has left it."""
-    return bool(thread.backward) and thread.backward() is not None
+def innermost_backward() -> Any:
+    """The Run in this thread that has called users' code last, of those that go on, or None."""
+    running = (run() for run in reversed(thread.backwards))
+    return next((run for run in running if run is not None), None)
 
 
 def queue_callback(function: Callable[[], None]) -> None:
@@ -293,9 +294,9 @@ def queue_callback(function: Callable[[], None]) -> None:
 
     RuntimeError outside of a hook.
     """
-    if not is_in_backward():
+    run = innermost_backward()
+    if run is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    run = thread.backward()
     run.callbacks = (*run.callbacks, function)
 
 

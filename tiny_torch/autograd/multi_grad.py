@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.hooks import innermost_backward
 from tiny_torch.base.hooks import RemovableHandle
-from tiny_torch.base.modes import thread
 
 
 class MultiHandle(RemovableHandle):
@@ -63,7 +63,7 @@ def _first(fn: Callable) -> Callable:
 
     @functools.wraps(fn)
     def hook(grad: Any) -> None:
-        run = thread.backward()
+        run = innermost_backward()
         if run not in begun:
             begun.add(run)
             fn(grad)
@@ -84,7 +84,7 @@ def _all(tensors: Sequence[Any], fn: Callable) -> list[Callable]:
     lock = threading.RLock()
 
     def hook(place: int, grad: Any) -> None:
-        run = thread.backward()
+        run = innermost_backward()
         with lock:
             if run not in states:
                 states[run] = [sum(map(run.reaches, targets)), [None] * len(tensors)]

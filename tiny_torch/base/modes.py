@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
@@ -57,24 +58,6 @@ class Setting(Scope, ContextDecorator):
         setattr(self.owner, self.name, before)
 
 
-class Several(Scope):
-    """Scopes as one, each within those before it."""
-
-    def __init__(self, *scopes: Scope) -> None:
-        self.scopes = scopes
-
-    def current(self) -> list:
-        return [scope.current() for scope in self.scopes]
-
-    def begin(self) -> None:
-        for scope in self.scopes:
-            scope.begin()
-
-    def restore(self, before: list) -> None:
-        for scope, value in zip(reversed(self.scopes), reversed(before), strict=True):
-            scope.restore(value)
-
-
 class Thread(threading.local):
     """What this thread's modes need beside their bits."""
 
@@ -82,12 +65,16 @@ class Thread(threading.local):
     running: Any = None  # the node whose backward runs, under ANOMALY
     origins: Any = None  # of ANOMALY: which ops first made NaN and inf
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
-    backward: Any = None  # weak: the last engine's Run to meet a packed value, a Function, a hook
+    backwards: Any = ()  # weak: the engine's Runs to meet a packed value, a Function, a hook
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
     watch: Any = None  # of program/: what records this thread's launches
     in_transform = False  # whether one of func runs its function, and may differentiate it twice
     samples: Any = ()  # of func.vmap, outermost first: (array, bytes from the first) of each
     see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
+
+    def enter_backward(self, run: Any) -> None:
+        """Puts `run` behind those Runs within which it goes on: users' code may begin another."""
+        self.backwards = (*[r for r in self.backwards if r() not in (None, run)], weakref.ref(run))
 
 
 thread = Thread()

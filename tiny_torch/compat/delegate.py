@@ -118,7 +118,7 @@ def is_special(number: float) -> bool:
     return type(number) is int and number in (0, 1)
 
 
-def kind_of(leaves: list, spec: Any) -> tuple[tuple, list]:
+def call_kind(leaves: list, spec: Any) -> tuple[tuple, list]:
     """What calls of one kind have in common, and the numbers in which they may differ."""
     kind: list[Any] = [repr(spec), modes.bits, _core.get_default_dtype()]
     numbers: list[Any] = []
@@ -159,7 +159,7 @@ class Delegate:
         stance = compiled.stance.name
         if stance == "force_eager" or _core.is_recording():
             return self.function(*args, **kwargs)
-        kind, numbers = kind_of(*tree_flatten((args, kwargs)))
+        kind, numbers = call_kind(*tree_flatten((args, kwargs)))
         case = next((case for case in self.cases if case.fits(kind, numbers)), None)
         if case is None:
             if stance == "fail_on_recompile":

@@ -29,7 +29,7 @@ def note(text: str, kind: int, begin: int) -> None:
         heard.append(Span(text, kind, begin, perf_counter_ns(), get_ident()))
 
 
-def record(on: bool) -> list[Span]:
+def record_spans(on: bool) -> list[Span]:
     """Begins or ends to keep spans; those that were kept."""
     global heard
     found, heard = heard or [], [] if on else None

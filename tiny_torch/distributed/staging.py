@@ -47,7 +47,7 @@ def check_dtypes(*tensors: Tensor) -> None:
             )
 
 
-def size_of(tensor: Tensor) -> str:
+def shape_text(tensor: Tensor) -> str:
     return f"({', '.join(map(str, tensor.shape))})"
 
 
@@ -56,7 +56,7 @@ def check_shapes(what: str, tensors: Sequence[Tensor], like: Tensor) -> None:
         if tensor.shape != like.shape:
             raise RuntimeError(
                 f"ProcessGroupGloo::{what}: invalid tensor size at index {i} "
-                f"(expected {size_of(like)}, got {size_of(tensor)})"
+                f"(expected {shape_text(like)}, got {shape_text(tensor)})"
             )
 
 

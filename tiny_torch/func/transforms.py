@@ -17,8 +17,9 @@ from typing import Any
 from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
 from tiny_torch.autograd.graph import Node, edge_of
-from tiny_torch.base.modes import Setting, Several, modes, thread
+from tiny_torch.base.modes import Setting, modes, thread
 from tiny_torch.base.pytree import tree_flatten, tree_map, tree_unflatten
+from tiny_torch.base.several import Several
 from tiny_torch.func.samples import Samples, check_randomness
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.tensor import Tensor

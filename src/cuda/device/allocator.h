@@ -1,8 +1,9 @@
 // The device's memory. Asking CUDA for some, and giving it back, waits for the whole device; so
 // what is released is kept, and given out again.
 //
-// A block belongs to the stream on which it was allocated: released, it serves that stream at
-// once, because what is launched there later runs later. Where another stream uses it, too
+// A block is released by ~Storage (core/memory/storage.cpp), when the last array lets go of it. It
+// belongs to the stream on which it was allocated, and serves that stream at once, because what is
+// launched there later runs later; it is never given to another. Where another stream uses it, too
 // (record_stream), it first waits until that has passed the place that it had reached.
 //
 // Memory comes from CUDA in segments: 2 MiB for blocks up to 1 MiB, 20 MiB for those below 10 MiB.

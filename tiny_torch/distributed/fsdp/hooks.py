@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.autograd.hooks import is_in_backward, queue_callback
+from tiny_torch.autograd.hooks import innermost_backward, queue_callback
 from tiny_torch.base.pytree import tree_leaves, tree_map
 from tiny_torch.distributed.fsdp.shards import Shards
 from tiny_torch.distributed.pieces import mark_parts
@@ -101,7 +101,7 @@ class State:
             self.become_root()
         assert self.run is not None
         if self.is_root:
-            if self.shards.in_backward and not is_in_backward():  # which has raised
+            if self.shards.in_backward and innermost_backward() is None:  # which has raised
                 self.run.reset()
             if not self.shards.in_backward:
                 self.run.order.clear()

@@ -10,6 +10,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributed.reduce_op import ReduceOp
+from tiny_torch.distributed.world import get_world_size
 
 Tensor = torch.Tensor
 
@@ -37,7 +38,7 @@ class AllGather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, group: Any) -> tuple[Tensor, ...]:
         ctx.group = group
-        everyone = [torch.empty_like(tensor) for _ in range(size_of(group))]
+        everyone = [torch.empty_like(tensor) for _ in range(get_world_size(group))]
         torch.distributed.all_gather(everyone, tensor.contiguous(), group)
         return tuple(everyone)
 
@@ -121,7 +122,7 @@ class ReduceScatter(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        everyone = [torch.empty_like(gradients[0]) for _ in range(size_of(ctx.group))]
+        everyone = [torch.empty_like(gradients[0]) for _ in range(get_world_size(ctx.group))]
         torch.distributed.all_gather(everyone, gradients[0], ctx.group)
         return None, None, None, *everyone
 
@@ -142,13 +143,9 @@ class AllToAll(torch.autograd.Function):
         return None, None, *own
 
 
-def size_of(group: Any) -> int:
-    return torch.distributed.get_world_size(group)
-
-
 def gather_at(tensor: Tensor, dst: int, group: Any) -> tuple[Tensor, ...]:
     """The tensors of all ranks at `dst`, zeros elsewhere."""
-    everyone = [torch.zeros_like(tensor) for _ in range(size_of(group))]
+    everyone = [torch.zeros_like(tensor) for _ in range(get_world_size(group))]
     is_root = torch.distributed.get_rank() == dst
     torch.distributed.gather(tensor, everyone if is_root else None, dst, group)
     return tuple(everyone)
@@ -223,7 +220,7 @@ def all_to_all_single(
 ) -> Tensor:
     """`all_to_all` of pieces along dim 0, equal ones without sizes; `output` has them, too."""
     outputs, inputs = (
-        tensor.split(sizes or len(tensor) // size_of(group))
+        tensor.split(sizes or len(tensor) // get_world_size(group))
         for tensor, sizes in ((output.detach(), output_split_sizes), (input, input_split_sizes))
     )
     return torch.cat(all_to_all(outputs, inputs, group))

@@ -181,15 +181,15 @@ def record_step(
             name,
             median(forwards, name),
             median(backwards, name),
-            sum(size_of(p) for p in watch.layers[name].parameters(recurse=False)),
+            sum(p.nbytes for p in watch.layers[name].parameters(recurse=False)),
             watch.outputs.get(name, 0),
-            tuple(size_of(p) for p in watch.layers[name].parameters(recurse=False)),
+            tuple(p.nbytes for p in watch.layers[name].parameters(recurse=False)),
         )
         for name in order
     )
     parameters = sum(layer.parameters for layer in layers)
     kept_by = optimizer.state.values()
-    state = sum(size_of(t) for s in kept_by for t in s.values() if is_row(t))
+    state = sum(t.nbytes for s in kept_by for t in s.values() if is_row(t))
     return Step(layers, statistics.median(optimizing[1:]), activations, state / parameters)
 
 
@@ -209,7 +209,3 @@ def activations_of(
 
 def is_row(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.ndim > 0
-
-
-def size_of(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()

@@ -1,7 +1,8 @@
 """The functions and methods of the elementwise ops that ops/elementwise declares public.
 
 Operands may be tensors or Python numbers; shapes broadcast, dtypes promote; `out` is written into
-and returned.
+and returned. Methods that write in place (`x.exp_()`) are made at the end; `torch.exp_(x)` and
+other functions that only call a method are made in compat/twins.py.
 """
 
 from __future__ import annotations

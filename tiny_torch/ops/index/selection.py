@@ -7,7 +7,7 @@ from tiny_torch.autograd.term import term
 from tiny_torch.ops.index.gather import FromGather
 
 
-class Select(Op):
+class ValueSelection(Op):
     """Elements of x along a dim, each as often as it is picked: the gradient goes back to them."""
 
     outputs = 2
@@ -29,7 +29,7 @@ class Select(Op):
         return term(FromGather, grad, positions, shape, dim)
 
 
-class SelectOne(Select):
+class ValueSelectingReduction(ValueSelection):
     """One element per line, whose dim is dropped unless `keepdim`."""
 
     @classmethod

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
-from tiny_torch.ops.index.selection import Select, SelectOne
-from tiny_torch.ops.reduce.sums import share_evenly
+from tiny_torch.ops.index.selection import ValueSelectingReduction, ValueSelection
+from tiny_torch.ops.reduce.sums import divide_among_ties
 
 
-class Sort(Select):
+class Sort(ValueSelection):
     method = "sort"
 
 
@@ -18,19 +18,19 @@ class Argsort(Op):
         return x.sort(dim, descending, (None, out))[1], ()
 
 
-class Topk(Select):
+class Topk(ValueSelection):
     method = "topk"
 
 
-class Kthvalue(SelectOne):
+class Kthvalue(ValueSelectingReduction):
     method = "kthvalue"
 
 
-class Median(SelectOne):
+class Median(ValueSelectingReduction):
     method = "median"
 
 
-class Mode(SelectOne):
+class Mode(ValueSelectingReduction):
     method = "mode"
 
 
@@ -53,4 +53,4 @@ class MedianOfAll(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved
-        return share_evenly((x == y) | ((x != x) & (y != y)), x, grad)
+        return divide_among_ties((x == y) | ((x != x) & (y != y)), x, grad)

@@ -14,7 +14,8 @@ from tiny_torch.tensor import Tensor, wrap
 class NativeBatchNorm(Op):
     """(x, weight, bias): the statistics of each channel; the running ones are brought up to date.
 
-    Without `training` those are used.
+    Without `training` those are used. They are arrays, no inputs, so nothing of them is recorded:
+    `statistics_of` in functions/nn/batch_norm.py takes them from tensors that need no gradient.
     """
 
     arity = 3

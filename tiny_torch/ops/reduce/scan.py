@@ -10,7 +10,7 @@ import math
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.common import write_into
-from tiny_torch.ops.index.selection import Select
+from tiny_torch.ops.index.selection import ValueSelection
 
 
 class Cumsum(Op):
@@ -102,9 +102,9 @@ class Shift(Op):
         return run(Shift, grad, dim, -by, 0)
 
 
-class Cummax(Select):
+class Cummax(ValueSelection):
     method = "cummax"
 
 
-class Cummin(Select):
+class Cummin(ValueSelection):
     method = "cummin"

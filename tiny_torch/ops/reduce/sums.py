@@ -8,7 +8,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.common import by_dims
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast
-from tiny_torch.ops.index.selection import SelectOne
+from tiny_torch.ops.index.selection import ValueSelectingReduction
 from tiny_torch.ops.reduce.scan import LinearScan, Shift
 
 
@@ -119,7 +119,7 @@ class Amin(Amax):
     name = "amin"
 
 
-def share_evenly(at, x, grad):
+def divide_among_ties(at, x, grad):
     """The gradient of one element of x, by those that are it; 0 for others, whatever it is."""
     return run(Where, at, grad / run(Cast, at, x.dtype).sum(), 0.0)
 
@@ -133,7 +133,7 @@ class MaxOfAll(Amax):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved[:2]
-        return share_evenly((x == y) | (x != x), x, grad)
+        return divide_among_ties((x == y) | (x != x), x, grad)
 
 
 class MinOfAll(MaxOfAll):
@@ -173,11 +173,11 @@ class Argmin(Argmax):
     name = "argmin"
 
 
-class Max(SelectOne):
+class Max(ValueSelectingReduction):
     """(largest elements along dim, where the first of them are)."""
 
     method = "max_along"
 
 
-class Min(SelectOne):
+class Min(ValueSelectingReduction):
     method = "min_along"

@@ -11,7 +11,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd._profiler.files import write_whole
-from tiny_torch.tools.explaining.page import page
+from tiny_torch.tools.explaining.page import explanation_page
 from tiny_torch.tools.explaining.steps import Step, Steps
 from tiny_torch.tools.explaining.watching import MOST, Place, Watch, call
 
@@ -62,7 +62,7 @@ class Explanation:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a page that needs no other file; OSError where it cannot be written."""
-        write_whole(path, page(self))
+        write_whole(path, explanation_page(self))
 
 
 def at(place: Place) -> str:

@@ -49,7 +49,7 @@ def is_source(line: str) -> bool:
     return line.startswith(("src/", "tiny_torch/"))
 
 
-def page(explanation: Any) -> str:
+def explanation_page(explanation: Any) -> str:
     """The page's text."""
     most = max([step.time or step.call for step in explanation.all()], default=1)
     parts = [

@@ -69,7 +69,7 @@ class ScriptRecord:
     def begin(self) -> None:
         watch_modules(self, True)
         watch_items(True)
-        spans.record(True)
+        spans.record_spans(True)
         start_record(True, False, self.place)
         _core.listen_to_storages(self.on_storage)
         self.start = perf_counter_ns()
@@ -100,7 +100,7 @@ class ScriptRecord:
         self.stop = perf_counter_ns()
         _core.listen_to_storages(None)
         self.rows = stop_record()
-        self.spans = spans.record(False)
+        self.spans = spans.record_spans(False)
         watch_items(False)
         watch_modules(self, False)
 

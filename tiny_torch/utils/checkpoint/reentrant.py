@@ -8,7 +8,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.autograd import Function, enable_grad, no_grad
-from tiny_torch.base.modes import thread
+from tiny_torch.autograd.hooks import innermost_backward
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.checkpoint.surroundings import Surroundings
 
@@ -32,7 +32,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        backward = thread.backward and thread.backward()
+        backward = innermost_backward()
         if backward is not None and backward.inputs is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "

@@ -12,7 +12,7 @@ import tiny_torch as torch
 from tiny_torch.autograd import enable_grad
 from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.graph import Node, Op, edge_of, saved_tensors_hooks
-from tiny_torch.base.modes import thread
+from tiny_torch.autograd.hooks import innermost_backward
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.checkpoint.log import Log, comparison
 from tiny_torch.utils.checkpoint.surroundings import Surroundings
@@ -64,7 +64,7 @@ class Arguments:
         return args
 
 
-def kind_of(tensor: Tensor) -> tuple:
+def metadata_of(tensor: Tensor) -> tuple:
     array = tensor.array
     return array.shape, array.dtype, array.device
 
@@ -74,7 +74,7 @@ def kind_in_words(kind: tuple) -> str:
     return str({"shape": torch.Size(shape), "dtype": dtype, "device": torch.device(str(device))})
 
 
-CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": kind_of, "none": lambda tensor: None}
+CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": metadata_of, "none": lambda tensor: None}
 
 TIP = (
     "\nTip: to see the ops of both runs, pass `debug=True` to `torch.utils.checkpoint.checkpoint`, "
@@ -111,7 +111,7 @@ class Region:
         return len(self.kinds) - 1
 
     def unpack(self, number: int) -> Tensor:
-        backward = thread.backward and thread.backward()
+        backward = innermost_backward()
         values = {} if backward is None else self.values.setdefault(backward, {})
         if number not in values:
             try:

@@ -6,8 +6,8 @@ from typing import Any
 
 from tiny_torch.amp.autocast_mode import autocast
 from tiny_torch.amp.state import settings
-from tiny_torch.base.modes import Several
 from tiny_torch.base.pytree import tree_leaves
+from tiny_torch.base.several import Several
 from tiny_torch.functions.random.generator import Forked, default_generators, default_on, fork_rng
 from tiny_torch.tensor import Tensor
 

@@ -45,7 +45,7 @@ figcaption .b { color: var(--second); }
 Values = list[float | None]
 
 
-def page(rows: Sequence[Row], paths: Iterable[str], root: str, every: int) -> str:
+def watch_page(rows: Sequence[Row], paths: Iterable[str], root: str, every: int) -> str:
     """The page's text; `paths` are those of the model's modules in order, `root` its own name."""
     title = f"Training of {root}"
     iterations = sorted({row.iteration for row in rows})

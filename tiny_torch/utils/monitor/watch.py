@@ -21,7 +21,7 @@ from tiny_torch.nn.parameter import is_lazy
 from tiny_torch.optim import Optimizer
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.monitor.figures import Figures, figures_of, norm_of
-from tiny_torch.utils.monitor.page import page
+from tiny_torch.utils.monitor.page import watch_page
 from tiny_torch.utils.monitor.table import Row, as_csv
 
 WEIGHT, GRADIENT, ACTIVATION = "weight", "gradient", "activation"
@@ -95,7 +95,7 @@ class Watch(Scope):
         """Writes a page that needs no other file: curves of each layer. Raises as `to_csv` does."""
         root = type(self._model).__name__
         paths = [name or root for name, _ in self._model.named_modules()]
-        write_whole(path, page(self.rows, paths, root, self._every))
+        write_whole(path, watch_page(self.rows, paths, root, self._every))
 
     # ---- what hooks note ---------------------------------------------------------------------
 

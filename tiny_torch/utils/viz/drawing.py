@@ -14,7 +14,7 @@ from tiny_torch.tensor import Tensor
 from tiny_torch.utils.viz import dot, page
 from tiny_torch.utils.viz.facts import Facts, Leaf, Operation, Root, Source
 from tiny_torch.utils.viz.outline import outline
-from tiny_torch.utils.viz.reading import Reading, kind_of
+from tiny_torch.utils.viz.reading import Reading, array_kind
 from tiny_torch.utils.viz.running import Names, Seen, leaves_of, run, undisturbed
 from tiny_torch.utils.viz.shapes import complete
 from tiny_torch.utils.viz.text import text
@@ -175,7 +175,7 @@ def learn(facts: Facts, step: Step) -> None:
         results = facts.ops[step.at.number - 1].results
         for output, gradient in enumerate(step.gradients):
             if gradient is not None and results[output] is None:
-                results[output] = kind_of(gradient)
+                results[output] = array_kind(gradient)
 
 
 def parameters_of(model: Module | None) -> list[str]:
@@ -196,10 +196,10 @@ def draw_graph(
         edge = edges[name]
         other = Source("other", -1, 0, "a tensor without a gradient")
         source = other if edge is None else reading.source_of(edge)
-        base = None if tensor._base is None else kind_of(tensor._base)
-        facts.roots.append(Root(name, kind_of(tensor), source, base))
+        base = None if tensor._base is None else array_kind(tensor._base)
+        facts.roots.append(Root(name, array_kind(tensor), source, base))
         if source.kind == "op":
-            facts.ops[source.number - 1].results[source.output] = kind_of(tensor)
+            facts.ops[source.number - 1].results[source.output] = array_kind(tensor)
     if not title:
         last = facts.ops[-1].name if facts.ops else "Tensor"
         facts.title = last

@@ -31,7 +31,7 @@ LAST_STEPS = re.compile("View|UnsafeView|Squeeze|Div|Neg|Add|Mul")  # of PyTorch
 Edge = tuple[Any, int]
 
 
-def kind_of(array: Any) -> Kind:
+def array_kind(array: Any) -> Kind:
     """The shape and dtype of an array or a tensor."""
     return Kind(tuple(array.shape), array.dtype)
 
@@ -122,7 +122,7 @@ class Reading:
         self.tensors.append(tensor)
         names = self.names.get(id(tensor), [])
         size = array.size * array.itemsize
-        leaf = Leaf(number, names, kind_of(array), size, getattr(array, "storage_id", 0))
+        leaf = Leaf(number, names, array_kind(array), size, getattr(array, "storage_id", 0))
         if len(names) > 1:
             leaf.notes.append("one tensor: " + " = ".join(names))
         hooks = len(tensor._hooks or ()) + len(tensor._post_hooks or ())
@@ -185,7 +185,7 @@ def saved_value(array: Any, role: str) -> Saved:
     size = array.size * array.itemsize
     memory = getattr(array, "storage_nbytes", size)
     layout = getattr(array, "offset", 0), tuple(array.strides)
-    return Saved(role, kind_of(array), size, getattr(array, "storage_id", 0), memory, layout)
+    return Saved(role, array_kind(array), size, getattr(array, "storage_id", 0), memory, layout)
 
 
 def input_kind(node: Node, i: int) -> Kind | None:
@@ -204,7 +204,7 @@ def held(node: Node) -> list[Any]:
     if saved is FREED:
         return []
     if type(saved) is tuple:
-        return [kind_of(value) if is_array(value) else value for value in saved]
+        return [array_kind(value) if is_array(value) else value for value in saved]
     region = region_of(saved)
     values = list(saved.values)
     for place in saved.unpack_hooks:

@@ -21,7 +21,7 @@ from tiny_torch.nn import Module
 from tiny_torch.nn.modules.lazy import UninitializedTensorMixin
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.viz.facts import Kind, Operation
-from tiny_torch.utils.viz.reading import Reading, kind_of
+from tiny_torch.utils.viz.reading import Reading, array_kind
 
 Names = dict[int, list[str]]
 
@@ -48,7 +48,7 @@ class Seen(OpMode):
             node, output = edge
             if not isinstance(node, Node):
                 continue
-            self.results.setdefault(node, {})[output] = kind_of(tensor)
+            self.results.setdefault(node, {})[output] = array_kind(tensor)
             self.numbers.append(node.sequence)
             self.chains.append(chain)
             if node.op is op:
@@ -70,7 +70,7 @@ class Seen(OpMode):
         if not isinstance(argument, Tensor):
             return ""
         names = self.names.get(id(argument))
-        return names[0] if names else str(kind_of(argument))
+        return names[0] if names else str(array_kind(argument))
 
     def tell(self, reading: Reading) -> None:
         """Adds what was seen to the facts of the graph."""

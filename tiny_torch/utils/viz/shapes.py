@@ -16,7 +16,7 @@ from tiny_torch.autograd.term import compute_all
 from tiny_torch.autograd.writes import CopySlices
 from tiny_torch.base.devices import array_module
 from tiny_torch.utils.viz.facts import Kind, Operation
-from tiny_torch.utils.viz.reading import Reading, held, input_kind, kind_of, written_by
+from tiny_torch.utils.viz.reading import Reading, array_kind, held, input_kind, written_by
 
 
 def complete(reading: Reading) -> None:
@@ -83,7 +83,7 @@ def from_backward(op: Operation, node: Node) -> list[Kind | None]:
     answers = answers if isinstance(answers, tuple) else (answers,)
     likes = node.inputs or nothing
     return [
-        None if answer is None else kind_of(sum_to(answer, *like) if like else answer)
+        None if answer is None else array_kind(sum_to(answer, *like) if like else answer)
         for answer, like in zip(answers, likes, strict=False)
     ] + nothing[len(answers) :]
 

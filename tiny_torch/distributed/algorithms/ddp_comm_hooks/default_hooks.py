@@ -13,7 +13,7 @@ import tiny_torch as torch
 Hook = Callable[[Any, Any], torch.futures.Future[torch.Tensor]]
 
 
-def average(
+def average_bucket(
     group: Any, tensor: torch.Tensor, buffer: torch.Tensor
 ) -> torch.futures.Future[torch.Tensor]:
     """The mean over all ranks of a tensor, which may be the buffer in another dtype."""
@@ -32,17 +32,17 @@ def average(
 
 def allreduce_hook(process_group: Any, bucket: Any) -> torch.futures.Future[torch.Tensor]:
     """The average over all ranks: what happens without a hook, too."""
-    return average(process_group, bucket.buffer(), bucket.buffer())
+    return average_bucket(process_group, bucket.buffer(), bucket.buffer())
 
 
 def fp16_compress_hook(process_group: Any, bucket: Any) -> torch.futures.Future[torch.Tensor]:
     """The average, sent and summed as float16."""
-    return average(process_group, bucket.buffer().to(torch.float16), bucket.buffer())
+    return average_bucket(process_group, bucket.buffer().to(torch.float16), bucket.buffer())
 
 
 def bf16_compress_hook(process_group: Any, bucket: Any) -> torch.futures.Future[torch.Tensor]:
     """The average, sent and summed as bfloat16."""
-    return average(process_group, bucket.buffer().to(torch.bfloat16), bucket.buffer())
+    return average_bucket(process_group, bucket.buffer().to(torch.bfloat16), bucket.buffer())
 
 
 def wrapper(hook: Hook, dtype: torch.dtype) -> Hook:

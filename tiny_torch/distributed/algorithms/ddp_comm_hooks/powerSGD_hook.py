@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
-from tiny_torch.distributed.algorithms.ddp_comm_hooks.default_hooks import average
+from tiny_torch.distributed.algorithms.ddp_comm_hooks.default_hooks import average_bucket
 from tiny_torch.distributed.errors import refuse
 
 Tensor = torch.Tensor
@@ -94,7 +94,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: Any) -> torch.futures.Future[Ten
     early = state.iter < state.start_powerSGD_iter
     state.maybe_increase_iter(bucket)
     if early:
-        return average(state.process_group, bucket.buffer(), bucket.buffer())
+        return average_bucket(state.process_group, bucket.buffer(), bucket.buffer())
     matrices, rest = [], []
     for gradient in bucket.gradients():
         matrix = gradient.view(gradient.shape[0], -1)

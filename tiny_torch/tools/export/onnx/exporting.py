@@ -9,8 +9,9 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import IO, Any
 
-from tiny_torch.base.modes import Setting, Several
+from tiny_torch.base.modes import Setting
 from tiny_torch.base.pytree import tree_flatten
+from tiny_torch.base.several import Several
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 from tiny_torch.tools.export.graph import ExportError, Graph, Value, fold, prune
