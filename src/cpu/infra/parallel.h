@@ -1,5 +1,5 @@
 // Threads: one parallel loop over [0, n), split into as many equal ranges as there are threads.
-// Products are cut into tasks instead, by their multiply-adds: tasks.h.
+// Products of floats are cut into tasks instead, by their multiply-adds: tasks.h.
 //
 // What a kernel computes must not depend on where the ranges are cut (Note [Determinism]), so a
 // body may only write what belongs to its own indices.
