@@ -379,7 +379,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """Answers a Tensor on the memory of `data`, without its history; `volatile` is ignored.
+    """Answers a Tensor on the memory of `data`, without its history; `volatile` is warned of.
 
     https://pytorch.org/docs/stable/autograd.html#variable-deprecated
     """
@@ -387,6 +387,11 @@ class Variable(metaclass=VariableMeta):
     _execution_engine = SimpleNamespace(queue_callback=queue_callback)
 
     def __new__(cls, data: Any = None, requires_grad: Any = False, volatile: Any = False) -> Any:
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                stacklevel=2,
+            )
         if data is None:
             data = wrap(array_module().empty((0,), _core.get_default_dtype()))
         if not isinstance(data, Tensor):

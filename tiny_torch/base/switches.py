@@ -23,6 +23,7 @@ class Settings:
     warn_only = False
     fill_uninitialized = True  # utils.deterministic.fill_uninitialized_memory
     interop_threads: int | None = None
+    warn_always = False
 
     def __init__(self) -> None:
         self.fills = False  # whether `empty` does: both of the above are on
@@ -150,6 +151,31 @@ def set_num_interop_threads(num: Any) -> None:
     settings.interop_threads = num
 
 
+def set_flush_denormal(mode: bool, /) -> bool:
+    """Answers whether it has been set: to keep denormal numbers, as all kernels do; never to flush.
+
+    https://pytorch.org/docs/stable/generated/torch.set_flush_denormal.html
+    """
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return not mode
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Noted only: how often a warning is shown, Python's `warnings` decide, of each alike.
+
+    https://pytorch.org/docs/stable/generated/torch.set_warn_always.html
+    """
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    settings.warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was called with."""
+    return settings.warn_always
+
+
 FUNCTIONS = {
     f.__name__: f
     for f in (
@@ -158,5 +184,6 @@ FUNCTIONS = {
         is_deterministic_algorithms_warn_only_enabled,
         get_deterministic_debug_mode, set_deterministic_debug_mode,
         set_num_threads, get_num_interop_threads, set_num_interop_threads,
+        set_flush_denormal, set_warn_always, is_warn_always_enabled,
     )
 }  # fmt: skip

@@ -148,7 +148,8 @@ utils._python_dispatch compat.private: TorchDispatchMode is_traceable_wrapper_su
     return_and_correct_aliasing
 utils.checkpoint utils.checkpoint.surroundings: get_device_states set_device_states
 utils.data._utils.collate compat.private: np_str_obj_array_pattern
-_utils compat.private: _get_available_device_type _get_device_module
+_utils compat.private: _flatten_dense_tensors _get_available_device_type _get_device_module
+    _unflatten_dense_tensors
 distributed.rpc.api compat.private: _require_initialized
 _tensor_str compat.private: PRINT_OPTS _tensor_str
 _tensor .: Tensor

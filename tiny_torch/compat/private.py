@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from tiny_torch.compat.refused import refusing, refusing_class, why_of
 from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import check_reduction, legacy_reduction
 from tiny_torch.functions.printing import elements_text, options
+from tiny_torch.functions.shape.join import cat
 from tiny_torch.nn import Module, NLLLoss
 from tiny_torch.tensor import Tensor
 
@@ -228,6 +229,17 @@ def _assert_async(x: Tensor, assert_msg: str | None = None) -> None:
 def _shape_as_tensor(x: Tensor) -> Tensor:
     """A tensor's shape, int64 (ndim,)."""
     return tensor(list(x.shape))
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of all, one after another, (n,): for one message in the place of many."""
+    return tensors[0].flatten() if len(tensors) == 1 else cat([x.flatten() for x in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Views of `flat` in the shapes of the tensors that `_flatten_dense_tensors` was given."""
+    parts = flat.split([x.numel() for x in tensors])
+    return tuple([part.view(x.shape) for part, x in zip(parts, tensors, strict=True)])
 
 
 class NLLLoss2d(NLLLoss):

@@ -45,10 +45,13 @@ from tiny_torch.base.switches import get_deterministic_debug_mode as get_determi
 from tiny_torch.base.switches import get_float32_matmul_precision as get_float32_matmul_precision
 from tiny_torch.base.switches import get_num_interop_threads as get_num_interop_threads
 from tiny_torch.base.switches import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from tiny_torch.base.switches import is_warn_always_enabled as is_warn_always_enabled
 from tiny_torch.base.switches import set_deterministic_debug_mode as set_deterministic_debug_mode
 from tiny_torch.base.switches import set_float32_matmul_precision as set_float32_matmul_precision
+from tiny_torch.base.switches import set_flush_denormal as set_flush_denormal
 from tiny_torch.base.switches import set_num_interop_threads as set_num_interop_threads
 from tiny_torch.base.switches import set_num_threads as set_num_threads
+from tiny_torch.base.switches import set_warn_always as set_warn_always
 from tiny_torch.base.switches import use_deterministic_algorithms as use_deterministic_algorithms
 from tiny_torch.compat.twins import adaptive_max_pool1d as adaptive_max_pool1d
 from tiny_torch.compat.twins import affine_grid_generator as affine_grid_generator

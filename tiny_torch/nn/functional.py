@@ -109,7 +109,14 @@ from tiny_torch.functions.nn.rectifiers import (
     selu_,
     threshold_,
 )
-from tiny_torch.functions.nn.resample import affine_grid, grid_sample, interpolate, upsample
+from tiny_torch.functions.nn.resample import (
+    affine_grid,
+    grid_sample,
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from tiny_torch.functions.nn.shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from tiny_torch.functions.nn.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
@@ -133,7 +140,8 @@ _PARSED_BEHIND = frozenset(
     hinge_embedding_loss huber_loss instance_norm interpolate kl_div layer_norm local_response_norm
     lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss multi_head_attention_forward multi_margin_loss
     multilabel_margin_loss normalize pad poisson_nll_loss rms_norm smooth_l1_loss soft_margin_loss
-    triplet_margin_loss triplet_margin_with_distance_loss unfold upsample
+    triplet_margin_loss triplet_margin_with_distance_loss unfold upsample upsample_bilinear
+    upsample_nearest
     """.split()
 )
 

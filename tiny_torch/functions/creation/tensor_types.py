@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,11 @@ def set_default_tensor_type(t: Any) -> None:
 
     https://pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html
     """
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
+        stacklevel=2,
+    )
     if isinstance(t, str) and t.startswith("torch.cuda."):
         if not cuda_count():
             raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")

@@ -16,6 +16,7 @@ from tiny_torch.functions.linalg.lapack import (
     check_precision,
     check_same_types,
     check_square,
+    warn_of_old_name,
 )
 from tiny_torch.functions.public import function_and_method
 from tiny_torch.ops.linalg.factor import (
@@ -78,6 +79,14 @@ def cholesky_ex(
 @function_and_method("cholesky")
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
     """linalg.cholesky under its old name."""
+    warn_of_old_name(
+        "cholesky",
+        "linalg.cholesky",
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\n"
+        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all "
+        "valid (symmetric positive definite) inputs.",
+    )
     return cholesky(input, upper=upper, out=out)
 
 
@@ -161,6 +170,13 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.qr.html
     """
+    warn_of_old_name(
+        "qr",
+        "linalg.qr",
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
+        "Q, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
+    )
     return name_results("qr", qr(input, "reduced" if some else "complete"), out)
 
 

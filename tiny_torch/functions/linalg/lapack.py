@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tiny_torch.base.dtypes import scalar_type
@@ -11,6 +12,14 @@ WITHOUT_INVERSE = (
     "The diagonal element {} is zero, the inversion could not be completed because the input "
     "matrix is singular."
 )
+
+
+def warn_of_old_name(name: str, new: str, how: str) -> None:
+    warnings.warn(
+        f"torch.{name} is deprecated in favor of torch.{new} and will be removed in a future "
+        f"PyTorch release.\n{how}",
+        stacklevel=3,
+    )
 
 
 def check_matrix(name: str, A: Any, argument: str = "The input tensor A") -> None:

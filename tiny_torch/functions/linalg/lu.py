@@ -18,6 +18,7 @@ from tiny_torch.functions.linalg.lapack import (
     check_right_side,
     check_same_types,
     check_square,
+    warn_of_old_name,
 )
 from tiny_torch.functions.public import function, function_and_method, method
 from tiny_torch.ops.linalg.lapack import by_rows, check_broadcast, check_info, lapack
@@ -109,6 +110,14 @@ def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
 
     https://pytorch.org/docs/stable/generated/torch.lu.html
     """
+    warn_of_old_name(
+        "lu",
+        "linalg.lu_factor / torch.linalg.lu_factor_ex",
+        "LU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
+    )
     results = tuple(lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
     if out is None:
         return return_types._lu_with_info(results) if get_infos else results
@@ -282,4 +291,11 @@ def old_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any 
 
     https://pytorch.org/docs/stable/generated/torch.lu_solve.html
     """
+    warn_of_old_name(
+        "lu_solve",
+        "linalg.lu_solve",
+        "Note that torch.linalg.lu_solve has its arguments reversed.\n"
+        "X = torch.lu_solve(B, LU, pivots)\nshould be replaced with\n"
+        "X = torch.linalg.lu_solve(LU, pivots, B)",
+    )
     return lu_solve(LU_data, LU_pivots, input, out=out)

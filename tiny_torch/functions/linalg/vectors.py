@@ -253,6 +253,12 @@ def best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
 @as_one
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """linalg.multi_dot of matrices; of one, that matrix."""
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than "
+        "multiple parameters.",
+        stacklevel=2,
+    )
     if len(matrices) == 1 and isinstance(matrices[0], Tensor):
         return into(out, matrices[0])
     for matrix in matrices:

@@ -393,6 +393,13 @@ def check_sizes(x: Tensor, sizes: tuple, kind: int) -> None:
     check_implemented("interpolate", x.dtype, FLOATING + plain)
 
 
+def warn_of_upsample(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=3,
+    )
+
+
 def upsample(
     input: Tensor,
     size: Any = None,
@@ -401,4 +408,17 @@ def upsample(
     align_corners: bool | None = None,
 ) -> Tensor:
     """As `interpolate`, by its old name."""
+    warn_of_upsample("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` in mode "nearest", by its old name."""
+    warn_of_upsample("upsample_nearest")
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` in mode "bilinear" with aligned corners, by its old name."""
+    warn_of_upsample("upsample_bilinear")
+    return interpolate(input, size, scale_factor, "bilinear", True)
