@@ -9,29 +9,52 @@ import numpy as np
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
-from tiny_torch.ops.linalg.lapack import by_columns, in_tensors, lapack
+from tiny_torch.ops.linalg.lapack import all_finite, by_columns, in_tensors, lapack
 
-BLOCK = 32
+BLOCK = 64
 
 
 def substitute(A: Any, B: Any, upper: bool) -> Any:
     """X with A X = B, A (..., n, n) triangular, B (..., n, k).
 
     Block rows after one another: what is known of X is multiplied at once, then a block of A is
-    solved row by row.
+    solved.
     """
     n = A.shape[-1]
     X = np.array(B)
     starts = range(0, n, BLOCK)
     for start in reversed(starts) if upper else starts:
-        stop = min(start + BLOCK, n)
-        known = slice(stop, n) if upper else slice(0, start)
-        X[..., start:stop, :] -= A[..., start:stop, known] @ X[..., known, :]
-        rows = range(start, stop)
-        for i in reversed(rows) if upper else rows:
-            known = slice(i + 1, stop) if upper else slice(start, i)
-            X[..., i, :] -= (A[..., i : i + 1, known] @ X[..., known, :])[..., 0, :]
-            X[..., i, :] /= A[..., i, i, None]
+        rows = slice(start, start + BLOCK)
+        known = slice(start + BLOCK, n) if upper else slice(0, start)
+        if known.start < known.stop:
+            X[..., rows, :] -= A[..., rows, known] @ X[..., known, :]
+        X[..., rows, :] = substitute_in_block(A[..., rows, rows], X[..., rows, :], upper)
+    return X
+
+
+def substitute_in_block(A: Any, B: Any, upper: bool) -> Any:
+    """By LAPACK's elimination: of an upper triangle of finite numbers it swaps and changes nothing.
+
+    A lower triangle is one with its rows and columns turned round.
+    """
+    if not upper:
+        turned = slice(None, None, -1)
+        return substitute_in_block(A[..., turned, turned], B[..., turned, :], True)[..., turned, :]
+    triangle = np.triu(A)
+    if all_finite(triangle):
+        try:
+            return np.linalg.solve(triangle, B)
+        except np.linalg.LinAlgError:  # of a diagonal with a 0
+            pass
+    return substitute_by_rows(triangle, B)
+
+
+def substitute_by_rows(A: Any, B: Any) -> Any:
+    """With an upper triangle: dividing by 0 makes infinities, and NaN stays where it is used."""
+    X = np.array(B)
+    for i in reversed(range(A.shape[-1])):
+        X[..., i, :] -= (A[..., i : i + 1, i + 1 :] @ X[..., i + 1 :, :])[..., 0, :]
+        X[..., i, :] /= A[..., i, i, None]
     return X
 
 
