@@ -140,3 +140,16 @@ def test_corner(oracle, name):
         return
     assert ours[1:] == theirs[1:]
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Conv1d", "Conv3d", "Linear"])
+def test_a_layer_without_inputs_draws_a_bias_of_zeros(torch, name):
+    sizes = (0, 4) if name == "Linear" else (0, 4, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a weight without elements
+        torch.manual_seed(3)
+        bias = getattr(torch.nn, name)(*sizes).bias
+    after = torch.rand(1)
+    torch.manual_seed(3)
+    torch.rand(4)
+    assert bias.tolist() == [0] * 4 and after.equal(torch.rand(1))

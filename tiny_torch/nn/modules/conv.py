@@ -132,9 +132,8 @@ class _ConvNd(Module):
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # the bound is 1 / sqrt(fan_in)
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])
-            if fan_in:
-                bound = 1 / math.sqrt(fan_in)
-                init.uniform_(self.bias, -bound, bound)
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
         """The settings that are not the default."""

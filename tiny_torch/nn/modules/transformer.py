@@ -69,7 +69,7 @@ class _Layer(Module):
         self._set_activation(activation)
 
     def _set_activation(self, activation: Activation) -> None:
-        self.activation = _activation_of(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _feed_forward(self, x: Tensor, drop: Module) -> Tensor:
         return drop(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -206,7 +206,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -266,7 +266,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -400,14 +400,14 @@ class Transformer(Module):
                 init.xavier_uniform_(p)
 
 
-def _copies(layer: Module, count: int) -> ModuleList:
+def _get_clones(layer: Module, count: int) -> ModuleList:
     parameters = sum([parameter.nbytes for parameter in layer.parameters()])
     # A module takes a page beside them.
     _core.expect_memory(float(count) * (parameters + len([*layer.modules()]) * 4096))
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
-def _activation_of(activation: Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
