@@ -47,7 +47,8 @@ def gradient(name: str, numpy: Callable, *args: Any, function: str = "", **keywo
 
 def pair(name: str, function: str, domain: str, numpy: Any, **settings: Any) -> Case:
     """A loss of x and a target, element by element."""
-    options = {key: settings.pop(key) for key in ("dtypes", "second") if key in settings}
+    of_case = "dtypes", "second", "in_torch"
+    options = {key: settings.pop(key) for key in of_case if key in settings}
 
     def call(m: Any, x: Any, target: Any) -> Any:
         return getattr(m.nn.functional, function)(x, target, reduction="none", **settings)

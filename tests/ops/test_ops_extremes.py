@@ -12,6 +12,7 @@ import tiny_torch
 from tiny_torch import _core
 
 KINDS = {name: (kind, DTYPE_SETS[dtypes]) for kind, name, _, dtypes, _ in _core.op_records()}
+assert not [case.name for case in RECORDS if case.name not in KINDS], "no ops of ops.def: CASES"
 ELEMENTWISE = [case for case in RECORDS if KINDS[case.name][0] != "reduce"]
 LENGTHS = (3, 100)  # less than a vector; several and a tail
 

@@ -65,7 +65,7 @@ def quick(
 
 
 def in_modes(op, arguments, arity, as_view):
-    """What `apply` and its kin do, step by step; they come here where a mode is on, and for `ref`.
+    """What `apply` and its kin do, step by step: where a mode is on, and for arrays of Python.
 
     Answers the op's result as a tensor, or a tuple of them. The first `arity` of the arguments are
     inputs, op.arity if it is negative; the results are views of the first if `as_view`.
@@ -76,7 +76,7 @@ def in_modes(op, arguments, arity, as_view):
             return again(op, arguments, arity, as_view)
 
         return watch("view" if as_view else "ordinary", op, arguments, call)
-    if op.composite is not None and arguments[0].array.device == "ref":
+    if op.composite is not None and not isinstance(arguments[0].array, _core.NDArray):
         return op.composite(*arguments)
     arrays = arrays_of(arguments)
     result, saved = op.forward(*arrays)

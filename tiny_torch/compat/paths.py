@@ -135,7 +135,7 @@ _dynamo.exc compat.delegate: BackendCompilerFailed TorchDynamoException
 _dynamo.exc compiler: InvalidBackend
 _dynamo.testing compat.delegate: CompileCounter
 _C._functorch compat.private: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
-cuda compat.private: _is_in_bad_fork
+cuda compat.private: _initialized _is_in_bad_fork _lazy_call
 fx.experimental.proxy_tensor compat.private: get_proxy_mode
 ops compat.aten: aten load_library
 library compat.library: CustomOpDef Library custom_op define impl impl_abstract register_autograd
@@ -193,6 +193,7 @@ nn.utils nn.utils.convert_parameters: parameters_to_vector vector_to_parameters
 nn.utils nn.utils.fusion: fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval
     fuse_linear_bn_weights
 nn.utils nn.utils.init: skip_init
+nn.utils.stateless func: functional_call
 optim optim.adadelta: Adadelta
 optim optim.adafactor: Adafactor
 optim optim.adagrad: Adagrad

@@ -41,8 +41,8 @@ std::vector<const Device*> all_devices();
 }  // namespace tt
 
 // A device of one's own: a shared library that ends with TT_DEVICE(make), where make(cpu) answers
-// it, for `devices.register` in Python. Built with these headers: g++ -std=c++17 -shared -fPIC -I
-// src
+// it, for `devices.register` in Python. Built with these headers:
+// g++ -std=c++17 -shared -fPIC -I src mine.cpp -o mine.so
 #define TT_DEVICE(make)                                                                     \
   extern "C" __attribute__((visibility("default"))) const tt::Device* tiny_torch_device(    \
       const tt::Device& cpu) {                                                              \

@@ -12,6 +12,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.linalg.lapack import all_finite, by_columns, in_tensors, lapack
 
 BLOCK = 64
+FEW = 4  # rows that are solved as fast one by one
 
 
 def substitute(A: Any, B: Any, upper: bool) -> Any:
@@ -41,7 +42,7 @@ def substitute_in_block(A: Any, B: Any, upper: bool) -> Any:
         turned = slice(None, None, -1)
         return substitute_in_block(A[..., turned, turned], B[..., turned, :], True)[..., turned, :]
     triangle = np.triu(A)
-    if all_finite(triangle):
+    if A.shape[-1] > FEW and all_finite(triangle) and all_finite(B):
         try:
             return np.linalg.solve(triangle, B)
         except np.linalg.LinAlgError:  # of a diagonal with a 0

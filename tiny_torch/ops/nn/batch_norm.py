@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tiny_torch import _core
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Op
 from tiny_torch.base.devices import array_module
@@ -46,7 +47,7 @@ class NativeBatchNorm(Op):
     def composite(x, weight, bias, running_mean, running_var, training, momentum, eps):
         rest = (running_mean, running_var, training, momentum, eps)
         check_on_meta(NativeBatchNorm, (x, weight, bias, *rest))
-        if training and x.array.device == "ref":
+        if training and not isinstance(x.array, _core.NDArray):
             update_on_ref((running_mean, running_var), x, momentum, samples=False)
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
@@ -81,7 +82,7 @@ class NativeGroupNorm(NativeBatchNorm):
     def composite(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
         rest = (running_mean, running_var, momentum)
         check_on_meta(NativeGroupNorm, (x, weight, bias, groups, eps, *rest))
-        if x.array.device == "ref":
+        if not isinstance(x.array, _core.NDArray):
             update_on_ref(rest[:2], x, momentum, samples=True)
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
