@@ -66,7 +66,7 @@ ASKED = (
 LACKING = (
     "ao.quantization", "autograd.forward_ad", "export", "fft", "masked",
     "monitor", "nested", "nn.quantized",
-    "nn.utils.stateless", "package", "utils.cpp_extension",
+    "package", "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.
 INTERNAL = re.compile(
