@@ -1,4 +1,6 @@
-// Where a kernel writes its result: what `out=` gives, where it can be written as it is.
+// Where a kernel writes its result: what `out=` gives, where it can be written as it is; else fresh
+// memory, which `into` (tiny_torch/functions/common.py) copies. Elementwise ops write any `out`:
+// elements that are an input's in place, other overlap raises or is copied (check_overlap, iter.h).
 #pragma once
 #include <array>
 

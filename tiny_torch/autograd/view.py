@@ -21,7 +21,7 @@ PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5
 
 # View(base, kind, stamp): what a view tensor knows of its origin. The base is never a view itself;
 # `kind` is one of the above; `stamp` is that of the memory when the view's edge was last right.
-# C++ makes it together with the tensor (autograd/tensor.cpp).
+# C++ makes it with the tensor (`view_of` in autograd/tensor.cpp: a view of a view takes its base).
 View: Any = _core.View
 
 

@@ -1,6 +1,7 @@
 """The algorithms: how n ranks of a group come to a common result by messages between two of them.
 
-Each is written with `exchange` of `links.py` (sockets) or `mpi.py`. A `Flat` is a tensor's memory
+Each is written with `exchange` of `links.py` (sockets) or `mpi.py`; those of large tensors among
+ranks that share memory are in `memory.py`. A `Flat` is a tensor's memory
 in one row; `combine(a, b)` puts the sum, or whatever is asked for, of two tensors into the first.
 
 Ring (large): the tensor is cut into n segments. In each of n - 1 rounds every rank sends one to

@@ -80,7 +80,7 @@ inline uint64_t first_stamp() {
 // and its detach(); `.data` gets a fresh one.
 struct Version {
   explicit Version(uint64_t first) : stamp(first) {}
-  // Called by what writes (write_into in core/ndarray.h; the steps of bindings/optim.cpp).
+  // Called by what writes: write_into in core/ndarray.h, and what launches a kernel without it.
   // RuntimeError for a write outside inference mode to memory made in it.
   void mark_written() {
     if (stamp.load(std::memory_order_relaxed) == kInferenceStamp)

@@ -136,7 +136,7 @@ class _ConvNd(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        """The settings that are not the default."""
+        """Channels, kernel and stride, and the other settings that are not the default."""
         dims = self._dims
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
         parts.append(f"stride={self.stride}")

@@ -56,8 +56,9 @@ class StateDict:
     ) -> Any:
         """All parameters and persistent buffers by dotted name, detached unless `keep_vars`.
 
-        The tensors share memory with the module. `prefix` comes before every name. Positional
-        arguments (destination, prefix, keep_vars) still work and warn.
+        The tensors share memory with the module; a parameter with two names is there twice.
+        `prefix` comes before every name. Positional arguments (destination, prefix, keep_vars)
+        still work and warn.
         Source: PyTorch, torch.nn.Module.state_dict.
 
         >>> import tiny_torch as torch
