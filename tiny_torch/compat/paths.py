@@ -135,7 +135,8 @@ _dynamo.exc compat.delegate: BackendCompilerFailed TorchDynamoException
 _dynamo.exc compiler: InvalidBackend
 _dynamo.testing compat.delegate: CompileCounter
 _C._functorch compat.private: _add_batch_dim _remove_batch_dim get_unwrapped is_batchedtensor
-cuda compat.private: _initialized _is_in_bad_fork _lazy_call
+cuda compat.private: _is_in_bad_fork
+cuda compat.lazy_cuda: _initialized _lazy_call
 fx.experimental.proxy_tensor compat.private: get_proxy_mode
 ops compat.aten: aten load_library
 library compat.library: CustomOpDef Library custom_op define impl impl_abstract register_autograd

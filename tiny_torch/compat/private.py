@@ -186,15 +186,6 @@ def _is_in_bad_fork() -> bool:
     return False
 
 
-_initialized = cuda_count() > 0  # a GPU that is here is used from the first import on
-
-
-def _lazy_call(callable: Callable[[], Any], **kwargs: Any) -> None:
-    """Calls it where there is a GPU; elsewhere it would wait for one for ever."""
-    if _initialized:
-        callable()
-
-
 def check_with(error: type[Exception]) -> Callable[..., None]:
     def check(cond: Any, message: Callable[[], str] | None = None) -> None:
         if not cond:
